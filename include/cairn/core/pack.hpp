@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace cairn {
+
+// A list of types, one of them at each position.
+template <class... Types>
+struct pack {
+  static constexpr std::size_t size = sizeof...(Types);
+};
+
+template <class T>
+struct type_of {
+  using type = T;
+};
+
+namespace detail {
+
+template <std::size_t Position, class T>
+struct leaf {};
+
+template <class Positions, class... Types>
+struct leaves;
+template <std::size_t... Positions, class... Types>
+struct leaves<std::index_sequence<Positions...>, Types...> : leaf<Positions, Types>... {};
+
+// Which base is leaf<Position, ?>: the compiler answers by conversion, without recursion over the list.
+template <std::size_t Position, class T>
+type_of<T> find(leaf<Position, T>*);
+
+template <class Pack>
+struct leaves_of;
+template <class... Types>
+struct leaves_of<pack<Types...>> {
+  using type = leaves<std::make_index_sequence<sizeof...(Types)>, Types...>;
+};
+
+} // namespace detail
+
+// The type at a position of a pack.
+template <std::size_t Position, class Pack>
+using pack_element = typename decltype(detail::find<Position>(
+    static_cast<typename detail::leaves_of<Pack>::type*>(nullptr)))::type;
+
+} // namespace cairn
