@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/core/memory.hpp>
+
+namespace cairn {
+
+// A size that grows with the batch.
+struct bytes {
+  std::size_t per_sample = 0;
+  std::size_t per_batch = 0;
+
+  // For `batch` samples, rounded up to whole cache lines.
+  constexpr std::size_t at(std::size_t batch) const { return align_up(per_sample * batch + per_batch); }
+};
+
+// What the plan knows of one stage: numbers only. Nothing here says which layer it is.
+//
+// Stage i makes value i + 1 from value i; value 0 is the input of the chain. In backward it makes gradient i from
+// gradient i + 1. A composite (a residual block, a nested checkpoint) is one stage too: its tape is what its own
+// schedule keeps between forward and backward, its workspaces are what its own schedule needs beside that.
+struct stage {
+  bytes output{};
+  bytes tape{};                    // own bytes, kept from a forward to its backward
+  bytes forward_workspace{};       // own bytes during a forward that keeps the tape
+  bytes evaluation_workspace{};    // ... during a forward that keeps nothing
+  bytes backward_workspace{};      // ... during backward
+  bool reads_input = false;        // backward reads value i
+  bool reads_output = false;       // backward reads value i + 1
+  bool in_place_forward = false;   // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;  // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool tape_without_output = false; // forward can make the tape and leave the output out
+  bool fuses = false;              // can apply an activation to its result, and the derivative of one to its input gradient
+  unsigned char as_activation = 0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
+  std::size_t leaves = 1;          // layers inside
+  std::size_t parameters = 0;      // numbers, padding left out
+  std::size_t parameter_block = 0; // numbers, each tensor padded to the alignment
+  std::size_t state_block = 0;     // likewise, of state that is no parameter: written once a step, in the first forward
+
+  // Floating-point operations for one sample.
+  std::uint64_t forward_flops = 0;
+  std::uint64_t tape_flops = 0;     // forward without its output, if tape_without_output
+  std::uint64_t backward_flops = 0;
+  std::uint64_t input_gradient_flops = 0; // the part of backward that only the input gradient needs
+
+  constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
+};
+
+// A chain of stages at one batch. The root owns everything but its input. A composite's chain is lent its ends by
+// the chain around it: the input and the output's gradient always, the other two unless it has to add to them.
+struct chain {
+  std::span<const stage> stages{};
+  std::size_t batch = 1;
+  bytes input{};
+  bool lent = false;                  // it is a composite's chain: somebody may read the gradient of its input
+  bool lent_output = false;           // the last value is the composite's output itself
+  bool lent_input_gradient = false;   // gradient 0 is the composite's input gradient itself
+  bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
+
+  constexpr std::size_t size() const { return stages.size(); }
+  constexpr const stage& operator[](std::size_t position) const { return stages[position]; }
+
+  // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.
+  constexpr std::size_t value_bytes(std::size_t k) const {
+    return k == 0 ? input.at(batch) : stages[k - 1].output.at(batch);
+  }
+  constexpr std::size_t tape_bytes(std::size_t position) const { return stages[position].tape.at(batch); }
+
+  // May the result of this stage lie on what it is made from, as far as the stage itself is concerned?
+  constexpr bool in_place_forward(std::size_t position) const {
+    return stages[position].in_place_forward && value_bytes(position) == value_bytes(position + 1);
+  }
+  constexpr bool in_place_backward(std::size_t position) const {
+    return stages[position].in_place_backward && value_bytes(position) == value_bytes(position + 1);
+  }
+
+  // The lowest stage whose backward does anything: below the first parameter nobody reads a gradient, unless the
+  // chain is lent, when the one around it may read the input's.
+  constexpr std::size_t lowest_backward() const {
+    if (lent) return 0;
+    std::size_t position = 0;
+    while (position < size() && stages[position].parameters == 0) ++position;
+    return position;
+  }
+};
+
+} // namespace cairn

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cairn {
+
+// A 64-bit hash of numbers and names, taken in order (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv).
+class hash64 {
+public:
+  constexpr hash64& add(std::uint64_t number) {
+    for (int byte = 0; byte < 8; ++byte) mix(static_cast<unsigned char>(number >> (8 * byte)));
+    return *this;
+  }
+  constexpr hash64& add(std::string_view text) {
+    for (const char c : text) mix(static_cast<unsigned char>(c));
+    return add(text.size());
+  }
+  constexpr std::uint64_t value() const { return state_; }
+
+private:
+  constexpr void mix(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001B3U; }
+
+  std::uint64_t state_ = 0xCBF29CE484222325U;
+};
+
+// What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs.
+struct fingerprint {
+  static constexpr std::size_t parts = 5;
+  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "gradient buckets",
+                                                        "element type", "version of Cairn"};
+
+  std::array<std::uint64_t, parts> words{};
+
+  constexpr std::uint64_t value() const {
+    hash64 h;
+    for (const std::uint64_t word : words) h.add(word);
+    return h.value();
+  }
+  // The index of the first part that differs, or `parts`.
+  constexpr std::size_t differs(const fingerprint& other) const {
+    std::size_t i = 0;
+    while (i < parts && words[i] == other.words[i]) ++i;
+    return i;
+  }
+  constexpr bool operator==(const fingerprint&) const = default;
+};
+
+} // namespace cairn

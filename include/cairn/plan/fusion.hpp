@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <cairn/plan/op.hpp>
+
+namespace cairn::detail {
+
+// The next op that does work, or ops.size().
+constexpr std::size_t next_work(std::span<const op> ops, std::size_t t) {
+  for (++t; t < ops.size() && ops[t].is_discard();) ++t;
+  return t;
+}
+
+// Is value k discarded between op t and the next one that does work? Then op t is the last to read it.
+constexpr bool value_ends(std::span<const op> ops, std::size_t t, std::size_t k) {
+  for (++t; t < ops.size() && ops[t].is_discard(); ++t)
+    if (ops[t].kind == op_kind::discard_value && ops[t].position == k) return true;
+  return false;
+}
+
+// Can the forward at t apply the activation whose forward is at u? Its own value is then never written, so nobody
+// else may want it.
+constexpr bool takes_forward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
+  const op& next = ops[u];
+  return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape &&
+         c.in_place_forward(next.position) && value_ends(ops, u, next.position);
+}
+
+// Can the backward at t multiply its input gradient by the derivative of the activation whose backward is at u? It
+// takes the derivative at the activation's output, which is its own input. A lent input gradient is another place.
+constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
+  const op& o = ops[t];
+  const op& next = ops[u];
+  return next.position + 1 == o.position && c[o.position].reads_input && c.in_place_backward(next.position) &&
+         !c[next.position].keeps_tape() && next.wants_input_gradient &&
+         !(c.lent_input_gradient && next.position == 0);
+}
+
+// Lets a product do the activation after it, and the derivative of the activation before it, where that one is the
+// very next op and works in place.
+constexpr void fuse(const chain& c, std::span<op> ops) {
+  for (std::size_t t = 0; t < ops.size(); ++t) {
+    op& o = ops[t];
+    const bool forward = o.kind == op_kind::forward;
+    if (o.absorbed || (!forward && o.kind != op_kind::backward) || !c[o.position].fuses) continue;
+    const std::size_t u = next_work(ops, t);
+    if (u == ops.size() || ops[u].kind != o.kind || c[ops[u].position].as_activation == 0) continue;
+    o.takes_next = forward ? takes_forward(c, ops, t, u) : takes_backward(c, ops, t, u);
+    ops[u].absorbed = o.takes_next;
+  }
+}
+
+} // namespace cairn::detail

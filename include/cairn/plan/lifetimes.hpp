@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/plan/buffer.hpp>
+#include <cairn/plan/fusion.hpp>
+#include <cairn/plan/op.hpp>
+#include <cairn/plan/operands.hpp>
+
+namespace cairn::detail {
+
+// What an operand is, as one number: nothing (0), a lent region (its number), or buffer b of our own (regions + b).
+using holder = std::uint32_t;
+
+constexpr holder lent(region r) { return static_cast<holder>(r); }
+constexpr bool is_own(holder h) { return h >= regions; }
+
+// The buffers of a schedule in the order of their births, and which of them each op uses.
+template <std::size_t Ops>
+struct lifetimes {
+  static constexpr std::size_t capacity = 2 * Ops + 4; // an op makes two at most; three only with a discard to come
+
+  std::array<buffer, capacity> buffers{};
+  std::size_t count = 0;
+  std::array<operands_of<holder>, Ops + 1> uses{};
+  holder output_buffer = 0; // this one became the lent output in place: it lies there, and counts no bytes
+
+  constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
+};
+
+// Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one buffer.
+template <std::size_t Stages, std::size_t Ops>
+class tracer {
+public:
+  constexpr tracer(const chain& c, std::span<const op> ops) : c_(c), ops_(ops) {}
+
+  constexpr const lifetimes<Ops>& walk() {
+    value_[0] = lent(region::input);
+    for (std::size_t t = 0; t < ops_.size(); ++t) {
+      const op& o = ops_[t];
+      now_ = static_cast<std::uint32_t>(t);
+      switch (o.kind) {
+      case op_kind::forward: forward(o); break;
+      case op_kind::turn: turn(); break;
+      case op_kind::backward: backward(o); break;
+      // A discard is no use: a buffer lives until the last op that works on it.
+      case op_kind::discard_value: uses().input = value_[o.position]; break;
+      case op_kind::discard_tape: uses().input = tape_[o.position]; break;
+      case op_kind::discard_gradient: uses().input = gradient_[o.position]; break;
+      }
+    }
+    for (std::size_t b = 0; b < out_.count; ++b) mark_stacked(out_.buffers[b]);
+    if (out_.output_buffer != 0) out_.buffers[out_.output_buffer - regions].bytes = 0;
+    return out_;
+  }
+
+private:
+  constexpr operands_of<holder>& uses() { return out_.uses[now_]; }
+
+  constexpr holder make(std::size_t bytes) {
+    if (bytes == 0) return 0;
+    out_.buffers[out_.count] = {.bytes = bytes, .birth = now_, .death = now_};
+    return static_cast<holder>(regions + out_.count++);
+  }
+  constexpr holder use(holder h) {
+    if (is_own(h)) out_.buffers[h - regions].death = now_;
+    return h;
+  }
+
+  constexpr void forward(const op& o) {
+    const std::size_t i = o.position;
+    const stage& s = c_[i];
+    uses().input = use(value_[i]);
+    if (o.wants_output) uses().output = value_[i + 1] = use(result_of(i));
+    else if (!s.tape_without_output) uses().output = make(c_.value_bytes(i + 1)); // written, but read by nobody
+    if (o.wants_tape) uses().tape = tape_[i] = make(c_.tape_bytes(i));
+    if (!o.absorbed) uses().workspace = make((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c_.batch));
+  }
+
+  // Where stage i puts its value.
+  constexpr holder result_of(std::size_t i) {
+    const bool in_place = is_own(value_[i]) && c_.in_place_forward(i) && value_ends(ops_, now_, i);
+    if (c_.lent_output && i + 1 == c_.size()) {
+      if (in_place && out_.output_buffer == 0) out_.output_buffer = value_[i];
+      return lent(region::output);
+    }
+    return in_place ? value_[i] : make(c_.value_bytes(i + 1));
+  }
+
+  // The gradient of the last value comes in: in the value's place, if nobody reads that again.
+  constexpr void turn() {
+    const std::size_t n = c_.size();
+    const std::size_t next = next_work(ops_, now_);
+    const bool back = next < ops_.size();
+    holder& gradient = gradient_[n];
+    uses().input = use(value_[n]);
+    if (c_.lent) gradient = lent(region::output_gradient);
+    else if (back) gradient = value_ends(ops_, now_, n) ? value_[n] : make(c_.value_bytes(n));
+    uses().output_gradient = use(gradient);
+  }
+
+  constexpr void backward(const op& o) {
+    const std::size_t i = o.position;
+    const stage& s = c_[i];
+    uses().output_gradient = use(gradient_[i + 1]);
+    if (s.reads_input) uses().input = use(value_[i]);
+    if (s.reads_output) uses().output = use(value_[i + 1]);
+    if (s.keeps_tape()) uses().tape = use(tape_[i]);
+    if (!o.absorbed) uses().workspace = make(s.backward_workspace.at(c_.batch));
+    if (!o.wants_input_gradient) return;
+    const bool kept = c_.keeps_output_gradient && gradient_[i + 1] == lent(region::output_gradient);
+    if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
+    else if (c_.in_place_backward(i) && !kept) gradient_[i] = gradient_[i + 1];
+    else gradient_[i] = make(c_.value_bytes(i));
+    uses().input_gradient = use(gradient_[i]);
+  }
+
+  constexpr void mark_stacked(buffer& b) const {
+    b.stacked = ops_[b.birth].kind == op_kind::forward && ops_[b.death].kind != op_kind::forward;
+  }
+
+  const chain& c_;
+  std::span<const op> ops_;
+  std::uint32_t now_ = 0;
+  std::array<holder, Stages + 1> value_{};
+  std::array<holder, Stages + 1> gradient_{};
+  std::array<holder, Stages + 1> tape_{};
+  lifetimes<Ops> out_{};
+};
+
+template <std::size_t Stages, std::size_t Ops>
+constexpr lifetimes<Ops> trace(const chain& c, std::span<const op> ops) {
+  return tracer<Stages, Ops>(c, ops).walk();
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/core/memory.hpp>
+#include <cairn/plan/arrange.hpp>
+#include <cairn/plan/lifetimes.hpp>
+#include <cairn/plan/operands.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn {
+
+// Every buffer of a schedule, laid out.
+template <std::size_t Ops>
+struct memory_plan {
+  std::array<operands, Ops + 1> at{};      // for each op
+  std::array<std::size_t, Ops + 1> live{}; // bytes alive during each op, lent ends left out
+  std::size_t tape = 0;                    // bytes kept over the turn; of a composite only
+  std::size_t forward_workspace = 0;       // bytes during the way up, besides the tape; at the root the whole arena
+  std::size_t backward_workspace = 0;      // bytes during the way back, besides the tape
+  std::size_t arena = 0;                   // the most bytes at once, as laid out
+  std::size_t bound = 0;                   // the most bytes at once that live: no plan can be smaller
+};
+
+namespace detail {
+
+// Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
+// such parts, the way up and the way back. What it keeps over the turn belongs to both, and is pinned, one beside the
+// other, in a slice of its own below a fence: that is its tape. Where the tape is not yet, or no longer, in use,
+// others may lie.
+template <std::size_t Capacity>
+struct arrangement {
+  std::array<buffer, Capacity> buffers{};
+  std::array<std::uint32_t, Capacity> from{}; // index of each among all buffers
+  std::size_t count = 0;
+  std::size_t bound = 0; // no arrangement is smaller
+  std::size_t fence = no_fence;
+  std::size_t extent = 0;
+
+  constexpr std::size_t above_fence() const { return fence == no_fence ? extent : extent - fence; }
+};
+
+enum class part : unsigned char { whole, up, back };
+
+template <std::size_t Ops>
+constexpr auto select(const lifetimes<Ops>& lives, std::size_t turn, part which) {
+  arrangement<lifetimes<Ops>::capacity> out{};
+  const buffer* const buffers = lives.buffers.data();
+  std::size_t tape = 0;
+  for (std::size_t b = 0; b < lives.count; ++b) {
+    const bool made_up = buffers[b].birth <= turn;
+    const bool kept = which != part::whole && made_up && buffers[b].death > turn;
+    if (buffers[b].bytes == 0) continue;
+    if (which != part::whole && !kept && made_up != (which == part::up)) continue;
+    buffer& own = out.buffers[out.count] = buffers[b];
+    out.from[out.count++] = static_cast<std::uint32_t>(b);
+    if (!kept) continue;
+    own.pinned = true;
+    own.offset = tape;
+    tape += own.bytes;
+  }
+  out.bound = highest(live_bytes<Ops>({out.buffers.data(), out.count}));
+  if (which != part::whole) {
+    out.fence = tape;
+    if (out.bound < tape) out.bound = tape;
+  }
+  return out;
+}
+
+// Writes down where every operand is. The way back is empty at the root.
+template <std::size_t Ops, std::size_t Capacity>
+constexpr memory_plan<Ops> write_places(const lifetimes<Ops>& lives, std::span<const op> ops,
+                                        const arrangement<Capacity>& up, const arrangement<Capacity>& back) {
+  memory_plan<Ops> out{};
+  std::array<place, regions + Capacity> places{}; // of each holder
+  for (std::uint32_t r = 0; r < regions; ++r) places[r].where = static_cast<region>(r);
+  for (const auto* way : {&up, &back})
+    for (std::size_t k = 0; k < way->count; ++k) {
+      const bool fenced = way->fence != no_fence;
+      const std::size_t offset = way->buffers[k].offset;
+      const bool in_tape = fenced && offset < way->fence;
+      const std::size_t start = fenced && !in_tape ? way->fence : 0;
+      places[regions + way->from[k]] = {in_tape ? region::tape : region::workspace,
+                                        static_cast<std::uint32_t>((offset - start) / alignment)};
+    }
+  if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
+
+  for (std::size_t t = 0; t < ops.size(); ++t) {
+    const operands_of<holder>& uses = lives.uses[t];
+    if (!ops[t].is_discard())
+      out.at[t] = {places[uses.input],     places[uses.output],          places[uses.tape],
+                   places[uses.workspace], places[uses.output_gradient], places[uses.input_gradient]};
+    else if (is_own(uses.input) && uses.input != lives.output_buffer && lives.buffers[uses.input - regions].death < t)
+      out.at[t].input = places[uses.input];
+  }
+
+  out.live = live_bytes<Ops>(lives.span());
+  out.bound = highest(out.live);
+  out.tape = up.fence == no_fence ? 0 : up.fence;
+  out.forward_workspace = up.above_fence();
+  out.backward_workspace = back.above_fence();
+  out.arena = up.extent > back.extent ? up.extent : back.extent;
+  return out;
+}
+
+} // namespace detail
+
+// Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages, whose turn is at op `turn`. Both are
+// upper bounds.
+template <std::size_t Stages, std::size_t Ops>
+constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn) {
+  const auto lives = detail::trace<Stages, Ops>(c, ops);
+  constexpr std::size_t capacity = detail::lifetimes<Ops>::capacity;
+  auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
+  up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence);
+  detail::arrangement<capacity> back{};
+  if (c.lent) {
+    back = detail::select(lives, turn, detail::part::back);
+    back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence);
+  }
+  return detail::write_places(lives, ops, up, back);
+}
+
+} // namespace cairn

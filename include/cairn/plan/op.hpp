@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/plan/chain.hpp>
+
+namespace cairn {
+
+// What happens at one place of a schedule. `turn` stands once, between the way up and the way back: there the
+// output is handed out and its gradient comes in (at the root, the loss is taken). Discards do no work: they say
+// that nobody will read something any more.
+enum class op_kind : unsigned char { forward, turn, backward, discard_value, discard_tape, discard_gradient };
+
+// One op. For a discard, `position` is the index of the value or the gradient, or the stage of the tape.
+struct op {
+  op_kind kind = op_kind::forward;
+  bool recomputes = false;           // a forward that ran before in this step
+  bool wants_output = false;         // of a forward: its value is read later
+  bool wants_tape = false;           // of a forward: its tape is read later
+  bool wants_input_gradient = false; // of a backward
+  bool takes_next = false;           // does the work of the activation at the next op too, in place
+  bool absorbed = false;             // its work is done by the op before it
+  std::uint32_t position = 0;
+
+  constexpr bool is_discard() const { return kind >= op_kind::discard_value; }
+  constexpr bool operator==(const op&) const = default;
+};
+
+// The ops of one training step in order, and where the turn is. An array in a constant; `Capacity` is an upper bound.
+template <std::size_t Capacity>
+struct schedule {
+  std::array<op, Capacity> storage{};
+  std::size_t count = 0;
+  std::size_t turn = 0;        // index of the turn
+  std::size_t lasting = 0;     // so many ops from the first make all that the way back reads; the rest is for the output
+  bool lasting_output = false; // ... and of the last of these the way back reads the output too
+
+  constexpr std::span<const op> ops() const { return {storage.data(), count}; }
+};
+
+// Floating-point operations of some ops for one sample.
+constexpr std::uint64_t flops(const chain& c, std::span<const op> ops) {
+  std::uint64_t sum = 0;
+  for (const op& o : ops) {
+    if (o.kind == op_kind::forward) {
+      const stage& s = c[o.position];
+      sum += o.wants_output || !s.tape_without_output ? s.forward_flops : s.tape_flops;
+    } else if (o.kind == op_kind::backward) {
+      const stage& s = c[o.position];
+      sum += s.backward_flops - (o.wants_input_gradient ? 0 : s.input_gradient_flops);
+    }
+  }
+  return sum;
+}
+
+} // namespace cairn

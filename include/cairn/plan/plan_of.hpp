@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// The same schedule in an array of just its size.
+template <std::size_t Count, std::size_t Capacity>
+constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
+  schedule<Count> out{{}, Count, roomy.turn, roomy.lasting, roomy.lasting_output};
+  for (std::size_t t = 0; t < Count; ++t) out.storage[t] = roomy.storage[t];
+  return out;
+}
+
+// The buffers that are arranged together, and their arrangement by one attempt.
+template <class Plan, part Which>
+inline constexpr auto chosen = select(Plan::lives, Plan::schedule.turn, Which);
+
+template <class Plan, part Which, attempt How>
+inline constexpr auto arranged = [] {
+  constexpr std::size_t effort = 200'000;
+  auto out = chosen<Plan, Which>;
+  out.extent = arrange_by<out.buffers.size()>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
+  return out;
+}();
+
+// The best of this attempt and of those after it, which are made only when it is not tight.
+template <class Plan, part Which, attempt How = attempt::stack>
+constexpr const auto& best_arranged() {
+  constexpr const auto& one = arranged<Plan, Which, How>;
+  if constexpr (How == attempt::peak || one.extent <= one.bound) {
+    return one;
+  } else {
+    constexpr auto next = static_cast<attempt>(static_cast<unsigned char>(How) + 1);
+    constexpr const auto& other = best_arranged<Plan, Which, next>();
+    if constexpr (other.extent < one.extent) return other;
+    else return one;
+  }
+}
+
+template <class Plan>
+constexpr auto plan_memory() {
+  if constexpr (Plan::whole.lent)
+    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(),
+                        best_arranged<Plan, part::back>());
+  else
+    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::whole>(),
+                        arrangement<Plan::lives.capacity>{});
+}
+
+} // namespace detail
+
+// Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
+// policy way_up gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that a
+// thousand stages stay inside every compiler's default limits.
+template <class Source, checkpoint_policy Policy>
+struct plan_of {
+  static constexpr const chain& whole = Source::value;
+  static constexpr std::size_t stages = whole.size();
+  static constexpr std::size_t move_count = count_moves<Policy>(whole);
+  static constexpr auto moves = make_moves<Policy, move_count>(whole);
+  static constexpr auto demands = detail::look_back<stages, move_count>(whole, moves);
+  static constexpr auto roomy = detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);
+  static constexpr auto schedule = detail::trim<roomy.count>(roomy);
+  static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
+  static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
+  static constexpr auto lives = detail::trace<stages, schedule.count>(whole, schedule.ops());
+  static constexpr auto memory = detail::plan_memory<plan_of>();
+};
+
+} // namespace cairn

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cairn/plan/route.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// Up the whole chain, keeping the input of each segment; then segment by segment from the last: make it again,
+// walk it back. The last segment is still there from the way up. begin(j) is where segment j of `count` begins.
+template <class Begin>
+constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
+  out.forward(0, c.size());
+  std::size_t last = c.size();
+  for (std::size_t j = count; j-- > 0;) {
+    const std::size_t first = begin(j);
+    if (last != c.size()) out.recompute(first, last);
+    out.backward(first, last);
+    last = first;
+  }
+}
+
+// The least k with k * k >= n.
+constexpr std::size_t ceil_sqrt(std::size_t n) {
+  std::size_t k = 0;
+  while (k * k < n) ++k;
+  return k;
+}
+
+} // namespace detail
+
+// Stores everything that backward reads: the most memory, no forward twice. What other libraries always do.
+struct store_all {
+  static constexpr void plan(const chain& c, route& out) {
+    out.forward(0, c.size());
+    out.backward(0, c.size());
+  }
+};
+
+// Stores nothing but the input: the least memory that does not grow with the length of the chain, about n^2 / 2
+// forwards. For short chains.
+struct recompute_all {
+  static constexpr void plan(const chain& c, route& out) {
+    out.forward(0, c.size());
+    for (std::size_t i = c.size(); i-- > 0;) {
+      if (i + 1 != c.size()) out.forward(0, i + 1);
+      out.backward(i);
+    }
+  }
+};
+
+// Stores the input of every K-th stage, and recomputes the K stages after it when backward gets there.
+template <std::size_t K>
+struct every {
+  static_assert(K > 0, "every<K>: K is the number of stages from one stored input to the next, at least 1");
+
+  static constexpr void plan(const chain& c, route& out) {
+    detail::walk_segments(c, out, (c.size() + K - 1) / K, [](std::size_t j) { return j * K; });
+  }
+};
+
+// As many segments as stages in each: O(sqrt n) memory for at most one more forward (Chen, Xu, Zhang, Guestrin:
+// Training deep nets with sublinear memory cost, 2016). The lengths differ by at most one; the longer segments come
+// first, because fewer inputs are stored by the time that backward reaches them.
+struct sqrt_n {
+  static constexpr void plan(const chain& c, route& out) {
+    const std::size_t n = c.size();
+    std::size_t count = detail::ceil_sqrt(n);
+    if (count * (count - 1) >= n && count > 1) --count; // round(sqrt n)
+    detail::walk_segments(c, out, count, [n, count](std::size_t j) {
+      const std::size_t longer = n % count;
+      return j * (n / count) + (j < longer ? j : longer);
+    });
+  }
+};
+
+// Stores the inputs of the stages at these positions, and of the first: what you know about your network.
+template <std::size_t... Positions>
+struct at { // every position must be one of the chain
+  static constexpr void plan(const chain& c, route& out) {
+    constexpr auto begins = sorted();
+    detail::walk_segments(c, out, begins.size(), [&begins](std::size_t j) { return begins[j]; });
+  }
+  static constexpr bool accepts(const chain& c) { return sorted().back() < c.size(); }
+
+private:
+  static constexpr std::array<std::size_t, sizeof...(Positions) + 1> sorted() {
+    std::array<std::size_t, sizeof...(Positions) + 1> list{0, Positions...};
+    for (std::size_t i = 1; i < list.size(); ++i)
+      for (std::size_t j = i; j > 0 && list[j - 1] > list[j]; --j) {
+        const std::size_t larger = list[j - 1];
+        list[j - 1] = list[j];
+        list[j] = larger;
+      }
+    return list;
+  }
+};
+
+} // namespace cairn

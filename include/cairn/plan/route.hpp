@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/plan/chain.hpp>
+
+namespace cairn {
+
+// One move along the chain: the forward or the backward of the stage at a position.
+struct move {
+  std::uint32_t position = 0;
+  bool backward = false;
+
+  constexpr bool operator==(const move&) const = default;
+};
+
+// The way up the chain and back that a policy chooses: forwards and backwards in order, nothing else. What is
+// stored follows from it: a value is kept from the forward that makes it to the last move that reads it, and a
+// later forward of the same stage makes it anew. A forward whose results nobody reads is left out of the schedule,
+// so a policy may ask for more than is needed.
+//
+// The first forward of every stage comes before the first backward, in order; backwards run from the last stage to
+// the first, once each.
+class route {
+public:
+  constexpr explicit route(const chain& c, move* moves = nullptr) : chain_(&c), moves_(moves) {}
+
+  constexpr void forward(std::size_t position) { add({static_cast<std::uint32_t>(position), false}); }
+  constexpr void backward(std::size_t position) { add({static_cast<std::uint32_t>(position), true}); }
+
+  // Forwards of [first, last).
+  constexpr void forward(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) forward(i);
+  }
+  // Backwards of [first, last), the last one first.
+  constexpr void backward(std::size_t first, std::size_t last) {
+    for (std::size_t i = last; i-- > first;) backward(i);
+  }
+  // Makes again, from value `first`, what the backwards of [first, last) read. The output of the last stage is
+  // still there if anybody reads it, because the stage after it has just done so.
+  constexpr void recompute(std::size_t first, std::size_t last) {
+    if (first == last) return;
+    forward(first, last - 1);
+    if ((*chain_)[last - 1].keeps_tape()) forward(last - 1);
+  }
+
+  constexpr std::size_t size() const { return size_; }
+
+private:
+  constexpr void add(move m) {
+    if (moves_ != nullptr) moves_[size_] = m; // without an array it only counts
+    ++size_;
+  }
+
+  const chain* chain_;
+  move* moves_;
+  std::size_t size_ = 0;
+};
+
+// A checkpoint policy turns a chain into a route, in a constant expression: Policy::plan(chain, route). It decides
+// what is stored and what is recomputed, and can change no value that is computed: it has no access to any.
+template <class Policy>
+concept checkpoint_policy = requires(const chain& c, route& r) {
+  { Policy::plan(c, r) } -> std::same_as<void>;
+};
+
+} // namespace cairn

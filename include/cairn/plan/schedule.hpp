@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/fusion.hpp>
+#include <cairn/plan/op.hpp>
+#include <cairn/plan/route.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// What the rest of the route wants of one move, and what it is the last to read.
+struct demand {
+  bool kept = false; // somebody wants something of it
+  bool output = false, tape = false, input_gradient = false;
+  bool ends_input = false, ends_output = false, ends_tape = false;
+};
+
+// The demands on a whole route.
+template <std::size_t Moves>
+struct demands {
+  std::array<demand, Moves + 1> of{};
+  std::size_t up = 0;            // moves before the turn
+  bool turn_ends_output = false; // the turn is the last to read the last value
+  std::size_t lasting = 0;       // the stages below this one make something that the way back reads
+  bool lasting_output = false;   // ... and of the last of them the value
+};
+
+// Follows a route from its end to its beginning: the first reader that we meet is the last that reads, and what
+// nobody has asked for by the time that we meet its maker is never asked for.
+template <std::size_t Stages, std::size_t Moves>
+constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) {
+  demands<Moves> out{};
+  std::array<bool, Stages + 1> value{}; // wanted later
+  std::array<bool, Stages + 1> tape{};
+  const auto read = [](bool& wanted) {
+    const bool last = !wanted;
+    wanted = true;
+    return last;
+  };
+  const std::size_t n = c.size();
+  const std::size_t lowest = c.lowest_backward();
+  const auto turn = [&] {
+    for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
+      if (tape[k - 1] || (value[k] && !(c.lent_output && k == n))) {
+        out.lasting = k;
+        out.lasting_output = value[k];
+      }
+    out.turn_ends_output = read(value[n]);
+  };
+
+  while (out.up < moves.size() && !moves[out.up].backward) ++out.up;
+  if (out.up == moves.size()) turn();
+  for (std::size_t m = moves.size(); m-- > 0;) {
+    const std::size_t i = moves[m].position;
+    demand& d = out.of[m];
+    if (!moves[m].backward) {
+      d.output = value[i + 1];
+      d.tape = tape[i];
+      d.kept = d.output || d.tape;
+      value[i + 1] = tape[i] = false;
+      if (d.kept) d.ends_input = read(value[i]);
+    } else if (i >= lowest) {
+      const stage& s = c[i];
+      d.kept = true;
+      d.input_gradient = i > lowest || c.lent;
+      if (s.reads_input) d.ends_input = read(value[i]);
+      if (s.reads_output) d.ends_output = read(value[i + 1]);
+      if (s.keeps_tape()) d.ends_tape = read(tape[i]);
+    }
+    if (m == out.up) turn();
+  }
+  return out;
+}
+
+// Writes the ops down, each with the discards of what it is the last to read. Lent values are never discarded.
+template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> moves, const demands<Moves>& wanted) {
+  schedule<Capacity> out{};
+  std::array<bool, Stages + 1> ran{};
+  const std::size_t n = c.size();
+  op* const ops = out.storage.data();
+  const auto discard = [&](op_kind kind, std::size_t k) {
+    ops[out.count++] = {.kind = kind, .position = static_cast<std::uint32_t>(k)};
+  };
+  const auto discard_value = [&](std::size_t k) {
+    if (k > 0 && !(c.lent_output && k == n)) discard(op_kind::discard_value, k);
+  };
+  const auto turn = [&] {
+    out.turn = out.count;
+    ops[out.count++] = {.kind = op_kind::turn, .position = static_cast<std::uint32_t>(n)};
+    if (wanted.turn_ends_output) discard_value(n);
+  };
+
+  out.lasting_output = wanted.lasting_output;
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    if (m == wanted.up) turn();
+    const demand& d = wanted.of[m];
+    if (!d.kept) continue;
+    const std::uint32_t i = moves[m].position;
+    if (!moves[m].backward) {
+      ops[out.count++] = {.recomputes = ran[i], .wants_output = d.output, .wants_tape = d.tape, .position = i};
+      ran[i] = true;
+      if (m < wanted.up && i < wanted.lasting) out.lasting = out.count;
+      if (d.ends_input) discard_value(i);
+      continue;
+    }
+    ops[out.count++] = {.kind = op_kind::backward, .wants_input_gradient = d.input_gradient, .position = i};
+    if (d.ends_tape) discard(op_kind::discard_tape, i);
+    if (d.ends_output) discard_value(i + 1);
+    if (d.ends_input) discard_value(i);
+    if (!(c.lent && i + 1 == n)) discard(op_kind::discard_gradient, i + 1);
+  }
+  if (wanted.up == moves.size()) turn();
+  fuse(c, {ops, out.count});
+  return out;
+}
+
+} // namespace detail
+
+// From a route to the schedule: leaves out what nobody reads, says of each op what of its results is wanted, and puts
+// a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds.
+template <std::size_t Stages, std::size_t Moves>
+constexpr auto complete(const chain& c, std::span<const move> moves) {
+  // A forward may be the last to read one value, a backward two, a tape and a gradient.
+  constexpr std::size_t most = 2 * Moves + 3 * Stages + 2;
+  const auto wanted = detail::look_back<Stages, Moves>(c, moves);
+  return detail::write_ops<most, Stages>(c, moves, wanted);
+}
+
+template <std::size_t Stages, std::size_t Moves>
+constexpr auto complete(const chain& c, const std::array<move, Moves>& moves) {
+  return complete<Stages, Moves>(c, std::span<const move>(moves));
+}
+
+// How many moves a policy makes on a chain: the size of the array for its route.
+template <checkpoint_policy Policy>
+constexpr std::size_t count_moves(const chain& c) {
+  route r{c};
+  Policy::plan(c, r);
+  return r.size();
+}
+
+// The route of a policy on a chain, with `Moves` = count_moves<Policy>(c).
+template <checkpoint_policy Policy, std::size_t Moves>
+constexpr std::array<move, Moves> make_moves(const chain& c) {
+  std::array<move, Moves> moves{};
+  route r{c, moves.data()};
+  Policy::plan(c, r);
+  return moves;
+}
+
+// The schedule of a policy on a chain of `Stages` stages, with `Moves` = count_moves<Policy>(c).
+template <checkpoint_policy Policy, std::size_t Stages, std::size_t Moves>
+constexpr auto make_schedule(const chain& c) {
+  return complete<Stages>(c, make_moves<Policy, Moves>(c));
+}
+
+// Only the way up, keeping nothing: evaluation, and a forward whose backward will come from a recomputation.
+struct way_up {
+  static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
+};
+
+template <std::size_t Stages>
+constexpr auto make_evaluation(const chain& c) {
+  return make_schedule<way_up, Stages, Stages>(c);
+}
+
+} // namespace cairn
