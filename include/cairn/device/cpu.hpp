@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/memory.hpp>
+#include <cairn/device/device.hpp>
+#include <cairn/device/workers.hpp>
+
+namespace cairn {
+
+// The processor: bytes live in ordinary memory, and an op is done when its call returns. One rank has one cpu; with
+// `threads` above 1 an op may cut its outputs into parts, which changes no bit of the result.
+class cpu {
+public:
+  struct options {
+    std::size_t threads = 1;
+  };
+
+  // A cpu queue has no future: what was put on it is done, and so is every event.
+  struct event {};
+
+  // A block of bytes, 64-byte aligned, zero at first.
+  class memory {
+  public:
+    memory() = default;
+    explicit memory(std::size_t bytes) : data_(allocate(bytes)), size_(bytes) {}
+    memory(memory&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    memory& operator=(memory&& other) noexcept {
+      std::swap(data_, other.data_);
+      std::swap(size_, other.size_);
+      return *this;
+    }
+    ~memory() { ::operator delete (data_, std::align_val_t{alignment}); }
+
+    std::byte* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+  private:
+    static std::byte* allocate(std::size_t bytes) {
+      if (bytes == 0) return nullptr;
+      void* const block = ::operator new (align_up(bytes), std::align_val_t{alignment});
+      return static_cast<std::byte*>(std::memset(block, 0, align_up(bytes)));
+    }
+
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;
+  };
+
+  class queue;
+
+  cpu() : cpu(options{1}) {}
+  explicit cpu(options wanted);
+  cpu(cpu&&) noexcept = default;
+  cpu& operator=(cpu&&) noexcept = default;
+  ~cpu() = default;
+
+  queue& compute() { return *queue_; }
+  memory allocate(std::size_t bytes) { return memory(bytes); }
+
+private:
+  std::unique_ptr<queue>
+      queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
+};
+
+// Where ops are put. One thread at a time may use it.
+class cpu::queue {
+public:
+  // What every thread has for packing and partial results during one op.
+  static constexpr std::size_t scratch_bytes = 1_MiB;
+
+  explicit queue(std::size_t threads)
+      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes),
+        workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
+
+  std::size_t threads() const { return threads_; }
+
+  // f(part, scratch) for every part in [0, parts), on up to threads() threads at once; back when all are done. With
+  // one thread or one part it is a plain loop. The scratch is a std::span<std::byte> of scratch_bytes, 64-byte
+  // aligned, its contents undefined; f must not call parallel_for. An exception of a part reaches the caller.
+  template <class F>
+  void parallel_for(std::size_t parts, F&& f) {
+    if (parts <= 1 || threads_ == 1) {
+      for (std::size_t part = 0; part < parts; ++part) f(part, scratch(0));
+      return;
+    }
+    struct job {
+      std::remove_reference_t<F>* function;
+      queue* self;
+    } todo{&f, this};
+    const auto part = [](void* context, std::size_t index, std::size_t thread) {
+      const job& given = *static_cast<job*>(context);
+      (*given.function)(index, given.self->scratch(thread));
+    };
+    workers_->run(parts, part, &todo);
+  }
+
+  event record() { return {}; }
+  void wait(const event&) {}
+
+private:
+  std::span<std::byte> scratch(std::size_t thread) const {
+    return {scratch_.data() + thread * scratch_bytes, scratch_bytes};
+  }
+
+  std::size_t threads_;
+  memory scratch_;
+  std::unique_ptr<detail::workers> workers_;
+};
+
+inline cpu::cpu(options wanted) : queue_(std::make_unique<queue>(wanted.threads)) {}
+
+static_assert(device<cpu>);
+
+} // namespace cairn

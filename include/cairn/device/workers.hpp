@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include <cairn/core/config.hpp>
+
+namespace cairn::detail {
+
+// Tells the core that this is a short spin.
+inline void spin_pause() {
+#if CAIRN_X86
+  __builtin_ia32_pause();
+#endif
+}
+
+// Threads that are started once and then share the parts of one job after another with the caller. A job costs no
+// allocation and no lock: whoever is free takes the next part.
+//
+// One thread at a time may call run(), and a part must not call it.
+class workers {
+public:
+  using part_function = void (*)(void* context, std::size_t part, std::size_t thread);
+
+  // `helpers` threads besides the caller.
+  explicit workers(std::size_t helpers) : threads_(new std::thread[helpers]) {
+    try {
+      for (; started_ < helpers; ++started_)
+        threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  workers(const workers&) = delete;
+  workers& operator=(const workers&) = delete;
+  ~workers() { stop(); }
+
+  // f(context, part, thread) once for every part in [0, parts), parts > 0; thread is in [0, helpers], the caller's is
+  // 0. Back when all are done. If parts throw, those not yet begun are skipped and one of the exceptions is rethrown.
+  void run(std::size_t parts, part_function f, void* context) {
+    function_ = f;
+    context_ = context;
+    parts_ = static_cast<std::uint32_t>(parts);
+    open_.store(parts_, std::memory_order_relaxed);
+    const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
+    ticket_.store(std::uint64_t{round} << 32 | parts_, std::memory_order_release);
+    round_.store(round, std::memory_order_release);
+    round_.notify_all();
+
+    take_parts(round, 0);
+    for (int i = 0; i < spins && open_.load(std::memory_order_acquire) != 0; ++i) spin_pause();
+    for (std::uint32_t open = 0; (open = open_.load(std::memory_order_acquire)) != 0;) open_.wait(open);
+    if (failed_.load(std::memory_order_relaxed)) {
+      const std::exception_ptr failure = std::move(failure_);
+      failure_ = nullptr;
+      failed_.store(false, std::memory_order_relaxed);
+      std::rethrow_exception(failure);
+    }
+  }
+
+private:
+  // About five microseconds: longer than the gap between two ops of a step, shorter than anybody would notice.
+  static constexpr int spins = 200;
+
+  void serve(std::size_t thread) {
+    for (std::uint32_t seen = 0;;) {
+      for (int i = 0; i < spins && round_.load(std::memory_order_acquire) == seen; ++i) spin_pause();
+      round_.wait(seen, std::memory_order_acquire);
+      seen = round_.load(std::memory_order_acquire);
+      if (stopping_.load(std::memory_order_acquire)) return;
+      take_parts(seen, thread);
+    }
+  }
+
+  // The ticket is (round, parts left). A part is taken by exchanging it, which fails if the round is over: a thread
+  // that wakes late finds nothing to do, so nobody has to wait for it. The job's description is read only after a
+  // part has been taken, and stays as it is until that part is done.
+  void take_parts(std::uint32_t round, std::size_t thread) {
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    while (ticket >> 32 == round && static_cast<std::uint32_t>(ticket) != 0) {
+      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      const std::uint32_t part = parts_ - static_cast<std::uint32_t>(ticket);
+      if (!failed_.load(std::memory_order_relaxed)) {
+        try {
+          function_(context_, part, thread);
+        } catch (...) {
+          if (!failed_.exchange(true)) failure_ = std::current_exception();
+        }
+      }
+      if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) open_.notify_one();
+      ticket = ticket_.load(std::memory_order_acquire);
+    }
+  }
+
+  void stop() {
+    stopping_.store(true, std::memory_order_release);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+    for (std::size_t i = 0; i < started_; ++i) threads_[i].join();
+  }
+
+  part_function function_ = nullptr;
+  void* context_ = nullptr;
+  std::uint32_t parts_ = 0;
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> stopping_{false};
+  alignas(64) std::atomic<std::uint64_t> ticket_{0};
+  alignas(64) std::atomic<std::uint32_t> round_{0}; // what idle threads sleep on
+  alignas(64) std::atomic<std::uint32_t> open_{0};  // parts not yet done; what the caller sleeps on
+  std::unique_ptr<std::thread[]> threads_;
+  std::size_t started_ = 0;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace cairn {
+
+// Activations that a product can apply to its result while it is still in registers, and whose derivative
+// can be told from their output alone.
+enum class activation : unsigned char { none, relu };
+
+// The activation at one number. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.
+template <class T>
+constexpr T activated(activation which, T value) {
+  return which == activation::relu && value < T{0} ? T{0} : value;
+}
+
+} // namespace cairn

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace cairn {
+
+template <class T>
+struct adam_coefficients {
+  T scale;        // of the gradient
+  T keep_mean;    // beta_1
+  T fresh_mean;   // 1 - beta_1
+  T keep_square;  // beta_2
+  T fresh_square; // 1 - beta_2
+  T correction;   // 1 / sqrt(1 - beta_2^step)
+  T eps;
+  T rate;         // learning rate / (1 - beta_1^step)
+  T weight_decay; // added to the gradient: Adam
+  T shrink;       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
+};
+
+// adam(queue, count, parameters, mean, square, gradients, coefficients), for each element
+//   p = shrink p;  g = scale g + weight_decay p
+//   m = beta_1 m + (1 - beta_1) g;  s = beta_2 s + (1 - beta_2) g^2
+//   p = p - rate m / (sqrt(s) correction + eps)
+//
+// Mean and square must be zeros before the first step. The formulas are those of torch.optim.Adam and AdamW
+// (Kingma, Ba: Adam, a method for stochastic optimization. arXiv:1412.6980; Loshchilov, Hutter: Decoupled
+// weight decay regularization. arXiv:1711.05101).
+
+} // namespace cairn

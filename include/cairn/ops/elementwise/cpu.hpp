@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// How many elements are computed at once: one AVX-512 register of float, several of anything else. The last
+// ones of an array are put into a full block as well, so every element goes through the same instructions.
+inline constexpr std::size_t element_block = 16;
+
+// An array is cut into parts of this length, whatever the number of threads. A shorter part costs more to
+// hand to another thread than to do.
+inline constexpr std::size_t element_part = 65536;
+
+// Whole blocks. Loops of constant length over local arrays need no check for overlap, and the compiler keeps
+// the arrays in registers.
+template <std::size_t Results, class F, class T, std::size_t Operands, std::size_t... I>
+[[gnu::always_inline]] inline void
+run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
+           const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
+  const F element = f;
+  for (std::size_t i = 0; i < count; i += element_block) {
+    T v[Operands][element_block];
+    for (std::size_t k = 0; k < Operands; ++k)
+      for (std::size_t j = 0; j < element_block; ++j) v[k][j] = sources[k][i + j];
+    for (std::size_t j = 0; j < element_block; ++j) element(v[I][j]...);
+    for (std::size_t k = 0; k < Results; ++k)
+      for (std::size_t j = 0; j < element_block; ++j) results[k][i + j] = v[k][j];
+  }
+}
+
+// The same for one instruction set each. They are not inlined, so that a whole array and its last block run
+// through one piece of code.
+template <std::size_t Results, class F, class T, std::size_t Operands>
+[[gnu::noinline]] void run_blocks_plain(const F& f, std::size_t count, const std::array<T*, Results>& results,
+                                        const std::array<const T*, Operands>& sources) {
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+}
+template <std::size_t Results, class F, class T, std::size_t Operands>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count,
+                                                         const std::array<T*, Results>& results,
+                                                         const std::array<const T*, Operands>& sources) {
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+}
+template <std::size_t Results, class F, class T, std::size_t Operands>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_blocks_avx512(const F& f, std::size_t count,
+                                                             const std::array<T*, Results>& results,
+                                                             const std::array<const T*, Operands>& sources) {
+  run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
+}
+
+// clang 14 takes a block of 16 floats apart when the target has AVX-512, and is five times slower than for
+// AVX2.
+inline instruction_set widest_for_elements() {
+#if defined(__clang__)
+  return std::min(widest_instruction_set(), instruction_set::avx2);
+#else
+  return widest_instruction_set();
+#endif
+}
+
+template <std::size_t Results, class F, class T, std::size_t Operands>
+void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
+  const auto blocks = set == instruction_set::avx512 ? run_blocks_avx512<Results, F, T, Operands>
+                      : set == instruction_set::avx2 ? run_blocks_avx2<Results, F, T, Operands>
+                                                     : run_blocks_plain<Results, F, T, Operands>;
+  const std::size_t whole = count / element_block * element_block;
+  if (whole != 0) blocks(f, whole, results, sources);
+  if (whole == count) return;
+
+  alignas(64) T padded[Operands][element_block] = {};
+  std::array<T*, Results> to{};
+  std::array<const T*, Operands> from{};
+  for (std::size_t k = 0; k < Operands; ++k) {
+    std::copy(sources[k] + whole, sources[k] + count, padded[k]);
+    from[k] = padded[k];
+    if (k < Results) to[k] = padded[k];
+  }
+  blocks(f, element_block, to, from);
+  for (std::size_t k = 0; k < Results; ++k)
+    std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
+}
+
+} // namespace detail
+
+template <std::size_t Results, class F, class T, std::size_t Operands>
+void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::array<T*, Results>& results,
+                 const std::array<const T*, Operands>& sources) {
+  const instruction_set set = detail::widest_for_elements();
+  const std::size_t parts = (count + detail::element_part - 1) / detail::element_part;
+  queue.parallel_for(parts, [&](std::size_t part, auto) {
+    const std::size_t begin = part * detail::element_part;
+    std::array<T*, Results> to = results;
+    std::array<const T*, Operands> from = sources;
+    for (T*& pointer : to) pointer += begin;
+    for (const T*& pointer : from) pointer += begin;
+    detail::run_elements(set, f, std::min(detail::element_part, count - begin), to, from);
+  });
+}
+
+} // namespace cairn

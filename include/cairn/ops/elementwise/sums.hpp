@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+
+namespace cairn::detail {
+
+// A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
+// items are cut depends on their number alone, so the bits do not depend on the number of threads, and
+// nothing is allocated.
+inline constexpr std::size_t sum_parts = 128;
+
+// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is quicker than
+// one sum, as an addition need not wait for the one before it, and more accurate.
+template <class Term>
+double sum_in_lanes(std::size_t count, const Term& term) {
+  constexpr std::size_t width = 32;
+  std::array<double, width> lanes{};
+  std::size_t i = 0;
+  for (; i + width <= count; i += width)
+    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
+  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+// The sum of part(begin, end, scratch) over all parts of [0, items); part gives a double. Parts have a
+// multiple of `grain` items, except the last.
+template <class Part>
+double ordered_sum(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
+  if (items == 0) return 0;
+  const std::size_t grains = (items + grain - 1) / grain;
+  const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;
+  const std::size_t parts = (items + length - 1) / length;
+  std::array<double, sum_parts> sums{};
+  queue.parallel_for(parts, [&](std::size_t index, auto scratch) {
+    sums[index] = part(index * length, std::min(items, (index + 1) * length), scratch);
+  });
+  double sum = 0;
+  for (std::size_t index = 0; index < parts; ++index) sum += sums[index];
+  return sum;
+}
+
+} // namespace cairn::detail

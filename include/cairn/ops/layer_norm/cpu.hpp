@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/column_sums/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/layer_norm/layer_norm.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct normalize {
+  T mean, inverse;
+  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const {
+    x = (x - mean) * inverse * weight + bias;
+  }
+};
+
+// One row's share of the gradients of weight and bias.
+template <class T>
+struct normalize_parameters_derivative {
+  T mean, inverse;
+  [[gnu::always_inline]] inline void operator()(T& weight, T& bias, T gradient, T x) const {
+    weight += gradient * ((x - mean) * inverse);
+    bias += gradient;
+  }
+};
+
+template <class T>
+struct normalize_derivative {
+  T mean, inverse, mean_gradient, mean_product;
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T weight) const {
+    const T normal = (x - mean) * inverse;
+    gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
+  }
+};
+
+// Rows are handed out in parts of about 4096 numbers.
+template <class F>
+void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t features, F&& f) {
+  const std::size_t length = std::max<std::size_t>(1, 4096 / features);
+  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, auto) {
+    for (std::size_t row = part * length; row < std::min(rows, (part + 1) * length); ++row) f(row);
+  });
+}
+
+} // namespace detail
+
+template <class T>
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        T* statistics, const T* input, const T* weight, const T* bias) {
+  const instruction_set set = detail::widest_for_elements();
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    const double mean =
+        detail::sum_in_lanes(features, [x](std::size_t j) { return static_cast<double>(x[j]); }) / count;
+    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) {
+      const double distance = static_cast<double>(x[j]) - mean;
+      return distance * distance;
+    });
+    const detail::normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / std::sqrt(square / count + eps))};
+    if (statistics != nullptr) {
+      statistics[2 * row] = f.mean;
+      statistics[2 * row + 1] = f.inverse;
+    }
+    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
+  });
+}
+
+template <class T>
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
+                         const T* statistics, const T* weight) {
+  const instruction_set set = detail::widest_for_elements();
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  detail::for_each_strip(queue, features, [&](std::size_t begin, std::size_t columns) {
+    T *const dw = weight_gradient + begin, *const db = bias_gradient + begin;
+    std::fill(dw, dw + columns, T{0});
+    std::fill(db, db + columns, T{0});
+    for (std::size_t row = 0; row < rows; ++row) {
+      const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
+      const std::size_t first = row * features + begin;
+      detail::run_elements(set, f, columns, std::array{dw, db},
+                           std::array<const T*, 4>{dw, db, output_gradient + first, input + first});
+    }
+  });
+  if (input_gradient == nullptr) return;
+
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const auto weighted = [dy, weight](std::size_t j) {
+      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+    };
+    const double sum = detail::sum_in_lanes(features, weighted);
+    const double product = detail::sum_in_lanes(features, [weighted, x, mean, inverse](std::size_t j) {
+      return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
+    });
+    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
+                                            static_cast<T>(product / count)};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features},
+                         std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/core/config.hpp>
+
+#if CAIRN_X86
+
+#include <cstddef>
+
+#include <cairn/ops/matmul/avx512_tile.hpp>
+#include <cairn/ops/matmul/pack_avx2.hpp>
+#include <cairn/ops/matmul/product.hpp>
+
+namespace cairn::detail {
+
+// Tiles of 8 x 3 registers: 24 results, 3 of b, and the numbers of a come from memory with the multiplication. A narrow
+// end takes a register of 32 bytes if it fits: it costs half as much.
+template <class T>
+struct avx512_kernels {
+  using wide = avx512_register<T, 64>;
+  using narrow = avx512_register<T, 32>;
+
+  // How many of the columns that are left the next sliver takes, and how wide it lies when packed.
+  static constexpr std::size_t widest = 3 * wide::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
+    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
+    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
+    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
+    return avx512_rows<narrow, T, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                   std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride,
+                              std::size_t columns, std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+};
+
+} // namespace cairn::detail
+
+#endif

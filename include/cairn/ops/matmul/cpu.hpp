@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/matmul/avx2.hpp>
+#include <cairn/ops/matmul/avx512.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/matmul/multiply.hpp>
+#include <cairn/ops/matmul/plain.hpp>
+#include <cairn/ops/matmul/product.hpp>
+#if CAIRN_WITH_BLAS
+#include <cairn/ops/matmul/blas.hpp>
+#endif
+
+namespace cairn {
+
+namespace detail {
+
+// Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand operations.
+inline constexpr std::size_t operations_worth_threads = 1'000'000;
+
+// Computes `part` of a product with the kernels of one instruction set.
+template <class T>
+void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part,
+                  std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return multiply<avx512_kernels<T>>(whole, part, scratch);
+  if (isa == instruction_set::avx2) return multiply<avx2_kernels<T>>(whole, part, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  multiply<plain_kernels<T>>(whole, part, scratch);
+}
+
+// The product, cut over columns of c if there are enough of them, so that no part of b is packed twice, else over rows.
+template <class T>
+void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
+  const std::size_t m = whole.size.m;
+  const std::size_t n = whole.size.n;
+  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+  const bool by_columns = n >= 64 * threads;
+  const std::size_t extent = by_columns ? n : m;
+  const std::size_t grain = by_columns ? 16 : 8;
+  const std::size_t step =
+      std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
+  const std::size_t parts = std::max<std::size_t>(1, (extent + step - 1) / step);
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * step;
+    const std::size_t end = std::min(extent, begin + step);
+    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
+  });
+}
+
+} // namespace detail
+
+// c = epilogue(op(a) x op(b)): see matmul.hpp.
+template <class T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+            std::type_identity_t<matrix<const T>> b, transpose form,
+            const std::type_identity_t<epilogue<T>>& then = {}) {
+  const detail::product<T> whole(c, a, b, form, then);
+  const instruction_set isa = widest_instruction_set();
+#if CAIRN_WITH_BLAS
+  // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is paid for.
+  if (isa == instruction_set::plain &&
+      2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
+    return detail::multiply_with_blas(queue, whole);
+#endif
+  detail::multiply_on(queue, isa, whole);
+}
+
+} // namespace cairn

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include <cairn/core/error.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/activation.hpp>
+
+namespace cairn {
+
+// Which operand of a product is read with rows and columns exchanged.
+enum class transpose : unsigned char { none, first, second };
+
+// What a product does with a number before it is written, while it is still in a register. In this order:
+//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) > 0 ? v : 0;  c(i, j) = v
+template <class T>
+struct epilogue {
+  const T* bias = nullptr;            // (columns of c): added to every row
+  activation then = activation::none; // applied after the bias
+  matrix<const T> addend{};           // like c, or data null; may be c itself
+  matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
+  T* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+                         // bias gradient, which comes along with its weight gradient
+};
+
+// matmul(queue, c, a, b, transpose, epilogue): c is overwritten with the product of op(a) and op(b).
+//
+//   transpose::none     (m, n) = (m, k) x (k, n)        dx = dy x W      of a Linear, W being (out, in) as in torch
+//   transpose::first    (m, n) = (k, m)^T x (k, n)      dW = dy^T x x
+//   transpose::second   (m, n) = (m, k) x (n, k)^T      y  = x x W^T
+//
+// Rows may be apart by any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is then zero.
+//
+// A number's bits depend on its operands alone. It is one chain of fused multiply-adds in ascending order of k over
+// each reduction block (see reduction.hpp), and the blocks are added in ascending order. So they do not depend on
+// where in c the number lies, on how many rows or threads the call has, or on what the epilogue does after. A row
+// sum is one chain of additions, likewise. Without fused multiply-add in the machine, or with a CBLAS in its place,
+// the same is true for any number of threads, but the last bits are others; with a CBLAS also for other numbers of rows.
+
+namespace detail {
+
+struct product_size {
+  std::size_t m = 0, n = 0, k = 0;
+};
+
+inline std::string extents(std::size_t rows, std::size_t columns) {
+  return "(" + std::to_string(rows) + ", " + std::to_string(columns) + ")";
+}
+
+// The extents of a product, or an error that names what does not fit.
+template <class T>
+product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form,
+                             const epilogue<T>& then) {
+  const bool first = form == transpose::first;
+  const bool second = form == transpose::second;
+  const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
+  const bool fits = (first ? a.columns : a.rows) == size.m && (second ? b.rows : b.columns) == size.n &&
+                    (second ? b.columns : b.rows) == size.k;
+  const auto like_c = [&](matrix<const T> other) {
+    return other.data == nullptr || (other.rows == size.m && other.columns == size.n);
+  };
+  if (fits && like_c(then.addend) && like_c(then.mask)) [[likely]]
+    return size;
+  if (!fits)
+    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " +
+                extents(a.rows, a.columns) + (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) +
+                (second ? "^T" : "") + "; give matrices (m, n) = (m, k) x (k, n)");
+  const matrix<const T> wrong = like_c(then.addend) ? then.mask : then.addend;
+  throw error(std::string("matmul: the epilogue's ") + (like_c(then.addend) ? "mask" : "addend") + " is " +
+              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) +
+              "; they must be alike");
+}
+
+} // namespace detail
+
+} // namespace cairn

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <cairn/ops/matmul/finish_row.hpp>
+#include <cairn/ops/matmul/product.hpp>
+
+namespace cairn::detail {
+
+// Kernels for machines of which nothing is known: vectors of 16 bytes as g++ and clang++ offer them everywhere, and
+// the compiler's own choice between a fused multiplication and addition or two steps. Every tile is a full one, since b
+// is packed with zeros at a partial end, so that a number's bits do not depend on its place.
+template <class T>
+struct plain_kernels {
+  using vector = typename plain_vector<T>::type;
+  static constexpr std::size_t width = plain_vector<T>::width;
+  static constexpr std::size_t widest = 3 * width;
+
+  static constexpr std::size_t sliver_columns(std::size_t left) { return left < widest ? left : widest; }
+  static constexpr std::size_t packed_width(std::size_t) { return widest; }
+  static constexpr bool must_pack(std::size_t columns) { return columns != widest; }
+
+  static void rows(const sliver<T>& s) {
+    std::size_t row = s.row_begin;
+    for (; row + 4 <= s.row_end; row += 4) tile<4>(s, row);
+    for (; row < s.row_end; ++row) tile<1>(s, row);
+  }
+
+  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
+                   std::size_t depth) {
+    for (std::size_t p = 0; p < depth; ++p)
+      for (std::size_t j = 0; j < to_width; ++j)
+        to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
+  }
+  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride,
+                              std::size_t columns, std::size_t depth) {
+    for (std::size_t j = 0; j < to_width; ++j)
+      for (std::size_t p = 0; p < depth; ++p)
+        to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    for (std::size_t j = 0; j < columns; ++j) to[j] = T{0};
+    for (std::size_t p = 0; p < depth; ++p)
+      for (std::size_t j = 0; j < columns; ++j) to[j] += from[p * stride + j];
+  }
+
+private:
+  template <std::size_t... I>
+  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                   std::index_sequence<I...>) {
+    const std::size_t a_row = s.whole->a_row;
+    const T* a = s.a + row * a_row;
+    const T* b = s.b;
+    for (std::size_t p = 0; p < s.depth; ++p, a += s.whole->a_step, b += s.b_step) {
+      const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
+                               plain_vector<T>::load(b + 2 * width)};
+      ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
+    }
+  }
+
+  template <std::size_t Rows>
+  static void tile(const sliver<T>& s, std::size_t row) {
+    vector sums[Rows * 3] = {};
+    reduce(sums, s, row, std::make_index_sequence<Rows * 3>{});
+    T values[Rows * widest];
+    std::memcpy(values, sums, sizeof values);
+    for (std::size_t i = 0; i < Rows; ++i) finish(s, row + i, values + i * widest);
+  }
+
+  // One row of a tile: carried on, or finished.
+  static void finish(const sliver<T>& s, std::size_t row, T* values) {
+    if (s.carry != nullptr) {
+      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
+      if (s.reads_carry)
+        for (std::size_t j = 0; j < s.columns; ++j) values[j] = carry[j] + values[j];
+      if (s.writes_carry) return static_cast<void>(std::copy_n(values, s.columns, carry));
+    }
+    finish_row(*s.whole, row, s.column, s.columns, values);
+  }
+};
+
+} // namespace cairn::detail

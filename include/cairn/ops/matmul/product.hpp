@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/view.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn::detail {
+
+// A product whose transposes have become strides: op(a)(i, p) is a[i * a_row + p * a_step], op(b)(p, j) is
+// b[p * b_step + j * b_column].
+template <class T>
+struct product {
+  product_size size{};
+  transpose form = transpose::none;
+  const T* a = nullptr;
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::size_t b_step = 0, b_column = 0;
+  matrix<T> c{};
+  epilogue<T> then{};
+
+  product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1),
+        b(b_.data), b_step(b_.stride), b_column(1), c(c_), then(then_) {
+    if (form == transpose::first) a_row = 1, a_step = a_.stride;
+    if (form == transpose::second) b_step = 1, b_column = b_.stride;
+    if (size.k == 0) { // nothing will be read; operands without memory must not be moved through, though
+      a = b = c.data;
+      a_row = a_step = b_step = b_column = 0;
+    }
+  }
+};
+
+// What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds, in the
+// rows [row_begin, row_end), over one reduction block.
+template <class T>
+struct sliver {
+  const product<T>* whole = nullptr;
+  const T* a = nullptr; // op(a)(0, first of the block)
+  const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
+  std::size_t b_step = 0;
+  std::size_t depth = 0; // length of the block
+  std::size_t row_begin = 0, row_end = 0;
+  std::size_t column = 0, columns = 0;
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j].
+  // They are not kept in c itself, for the epilogue's addend may be c.
+  T* carry = nullptr;
+  std::size_t carry_row = 0;
+  bool reads_carry = false, writes_carry = false;
+};
+
+} // namespace cairn::detail

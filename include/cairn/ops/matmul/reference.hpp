@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/view.hpp>
+#include <cairn/ops/activation.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/matmul/reduction.hpp>
+
+namespace cairn {
+
+// The product as its documentation says it, one number after another: the oracle for every kernel. Kernels with fused
+// multiply-add give these bits; others differ from them by rounding.
+template <class T>
+void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                      std::type_identity_t<matrix<const T>> b, transpose form,
+                      const std::type_identity_t<epilogue<T>>& then = {}) {
+  const auto [m, n, k] = detail::checked_product(c, a, b, form, then);
+  const std::size_t block = detail::reduction_block(k);
+  const auto left = [&](std::size_t i, std::size_t p) {
+    return form == transpose::first ? a(p, i) : a(i, p);
+  };
+  const auto right = [&](std::size_t p, std::size_t j) {
+    return form == transpose::second ? b(j, p) : b(p, j);
+  };
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      T sum = 0;
+      for (std::size_t begin = 0; begin < k; begin += block) {
+        T chain = 0;
+        for (std::size_t p = begin; p < std::min(k, begin + block); ++p)
+          chain = std::fma(left(i, p), right(p, j), chain);
+        sum = begin == 0 ? chain : sum + chain;
+      }
+      if (then.bias != nullptr) sum += then.bias[j];
+      sum = activated(then.then, sum);
+      if (then.addend.data != nullptr) sum += then.addend(i, j);
+      if (then.mask.data != nullptr && !(then.mask(i, j) > T{0})) sum = T{0};
+      c(i, j) = sum;
+    }
+    if (then.row_sums != nullptr) {
+      T sum = 0;
+      for (std::size_t p = 0; p < k; ++p) sum += left(i, p);
+      then.row_sums[i] = sum;
+    }
+  }
+}
+
+} // namespace cairn

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct squared_error_derivative {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const { y = factor * (y - target); }
+};
+
+} // namespace detail
+
+template <class T>
+void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count,
+                        const T* output, const T* targets) {
+  const double sum = detail::ordered_sum(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+    const T* const y = output + begin;
+    const T* const t = targets + begin;
+    return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) {
+      const double difference = y[i] - t[i];
+      return difference * difference;
+    });
+  });
+  *loss = count == 0 ? 0 : sum / static_cast<double>(count);
+  if (output_gradient == nullptr || count == 0) return;
+  const detail::squared_error_derivative<T> derivative{static_cast<T>(2.0 / static_cast<double>(count))};
+  elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
+}
+
+} // namespace cairn

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/sgd/sgd.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct sgd_element {
+  sgd_coefficients<T> c;
+  [[gnu::always_inline]] inline void operator()(T& p, T g) const {
+    p -= c.learning_rate * (c.scale * g + c.weight_decay * p);
+  }
+};
+
+template <class T, bool Nesterov>
+struct sgd_momentum_element {
+  sgd_coefficients<T> c;
+  [[gnu::always_inline]] inline void operator()(T& p, T& v, T gradient) const {
+    const T g = c.scale * gradient + c.weight_decay * p;
+    v = c.momentum * v + c.fresh * g;
+    if constexpr (Nesterov) p -= c.learning_rate * (g + c.momentum * v);
+    else p -= c.learning_rate * v;
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
+         const std::type_identity_t<sgd_coefficients<T>>& c) {
+  const T* const p = parameters;
+  const T* const v = velocity;
+  const std::array results{parameters, velocity};
+  const std::array sources{p, v, gradients};
+  if (c.momentum == T{0})
+    elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters}, std::array{p, gradients});
+  else if (c.nesterov) elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
+  else elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
+}
+
+} // namespace cairn

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace cairn {
+
+template <class T>
+struct sgd_coefficients {
+  T scale; // of the gradient
+  T learning_rate;
+  T momentum; // 0: there is no velocity
+  T fresh;    // how much of the gradient enters the velocity: 1 - dampening, but 1 in the first step
+  T weight_decay;
+  bool nesterov;
+};
+
+// sgd(queue, count, parameters, velocity, gradients, coefficients), for each element
+//   g = scale g + weight_decay p
+//   v = momentum v + fresh g;  g = nesterov ? g + momentum v : v       only with momentum
+//   p = p - learning_rate g
+//
+// The velocity must be zeros before the first step; without momentum it may be null. These are the formulas
+// of torch.optim.SGD, where the first step takes v = g, whatever the dampening.
+
+} // namespace cairn

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
+
+namespace cairn {
+
+template <class T>
+void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count) {
+  *sum = detail::ordered_sum(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+    const T* const first = x + begin;
+    return detail::sum_in_lanes(end - begin, [first](std::size_t i) {
+      const auto number = static_cast<double>(first[i]);
+      return number * number;
+    });
+  });
+}
+
+} // namespace cairn

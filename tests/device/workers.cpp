@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <cairn/device/workers.hpp>
+
+namespace {
+
+struct counts {
+  std::vector<std::atomic<int>> parts;
+  std::atomic<bool> wrong_thread{false};
+  std::size_t threads;
+
+  counts(std::size_t size, std::size_t threads_) : parts(size), threads(threads_) {}
+
+  static void count(void* self, std::size_t part, std::size_t thread) {
+    auto& all = *static_cast<counts*>(self);
+    ++all.parts[part];
+    if (thread >= all.threads) all.wrong_thread = true;
+  }
+};
+
+} // namespace
+
+TEST_CASE("workers: every part is done once, in each of many jobs") {
+  for (const std::size_t helpers : {0U, 1U, 3U}) {
+    cairn::detail::workers workers(helpers);
+    for (const std::size_t parts : {1U, 2U, 7U, 64U}) {
+      counts seen(parts, helpers + 1);
+      const int jobs = 50;
+      for (int job = 0; job < jobs; ++job) workers.run(parts, counts::count, &seen);
+      for (const auto& part : seen.parts) CHECK(part == jobs);
+      CHECK_FALSE(seen.wrong_thread);
+    }
+  }
+}
+
+TEST_CASE("workers: what a part wrote is seen when run is back, and after a pause too") {
+  cairn::detail::workers workers(2);
+  std::vector<int> written(16, 0); // no atomics: the end of a job must order this
+  for (int job = 1; job <= 20; ++job) {
+    if (job % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2)); // long enough to fall asleep
+    workers.run(
+        written.size(),
+        [](void* values, std::size_t part, std::size_t) {
+          ++(*static_cast<std::vector<int>*>(values))[part];
+        },
+        &written);
+    for (const int value : written) REQUIRE(value == job);
+  }
+}
+
+TEST_CASE("workers: an exception of a part reaches the caller, and the next job runs") {
+  cairn::detail::workers workers(2);
+  for (int job = 0; job < 20; ++job) {
+    CHECK_THROWS_WITH_AS(workers.run(
+                             8,
+                             [](void*, std::size_t part, std::size_t) {
+                               if (part == 5) throw std::runtime_error("part 5");
+                             },
+                             nullptr),
+                         "part 5", std::runtime_error);
+    counts seen(8, 3);
+    workers.run(8, counts::count, &seen);
+    for (const auto& part : seen.parts) CHECK(part == 1);
+  }
+}
+
+TEST_CASE("workers: many threads are started and joined without a job") {
+  for (int i = 0; i < 20; ++i) cairn::detail::workers workers(4);
+}

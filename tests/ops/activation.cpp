@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <cairn/ops/activation.hpp>
+
+using namespace cairn;
+
+static_assert(activated(activation::none, -2.0F) == -2.0F);
+static_assert(activated(activation::relu, -2.0) == 0.0);
+static_assert(activated(activation::relu, 3.0) == 3.0);
+
+TEST_CASE("activation: ReLU lets NaN through and keeps infinity") {
+  CHECK(std::isnan(activated(activation::relu, std::numeric_limits<float>::quiet_NaN())));
+  CHECK(activated(activation::relu, std::numeric_limits<float>::infinity()) ==
+        std::numeric_limits<float>::infinity());
+  CHECK(activated(activation::relu, -std::numeric_limits<float>::infinity()) == 0.0F);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/elementwise/elementary.hpp>
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "shifted_cuts.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+#define CAIRN_TEST_FUNCTION(name, value)                                                                     \
+  struct name {                                                                                              \
+    [[gnu::always_inline]] inline void operator()(float& x) const { x = value; }                             \
+  };
+CAIRN_TEST_FUNCTION(exponential, detail::exponential(x))
+CAIRN_TEST_FUNCTION(square_root, detail::square_root(x))
+CAIRN_TEST_FUNCTION(hyperbolic_tangent, detail::hyperbolic_tangent(x))
+CAIRN_TEST_FUNCTION(logistic, detail::logistic(x))
+CAIRN_TEST_FUNCTION(below, detail::normal_at(x).below)
+CAIRN_TEST_FUNCTION(density, detail::normal_at(x).density)
+#undef CAIRN_TEST_FUNCTION
+
+template <class F>
+bool bits_stay(const F& f, double low, double high) {
+  return bits_ignore_cuts<1>(f, std::array{steps<float>(low, high, 999)});
+}
+
+} // namespace
+
+// The bounds are those in the header's comments; 1.2e-7 is a unit in the last place.
+TEST_CASE("elementary: error bounds on every instruction set") {
+  CHECK(largest_error(exponential{}, -87, 88.7, [](double x) { return std::exp(x); }) < 2.4e-7);
+  CHECK(largest_error(square_root{}, 1e-30, 1e-28, [](double x) { return std::sqrt(x); }) < 1.2e-7);
+  CHECK(largest_error(square_root{}, 0, 10, [](double x) { return std::sqrt(x); }) < 1.2e-7);
+  CHECK(largest_error(square_root{}, 0, 3e38, [](double x) { return std::sqrt(x); }) < 1.2e-7);
+  CHECK(largest_error(hyperbolic_tangent{}, -10, 10, [](double x) { return std::tanh(x); }) < 4e-7);
+  CHECK(largest_error(hyperbolic_tangent{}, -1e-3, 1e-3, [](double x) { return std::tanh(x); }) < 4e-7);
+  CHECK(largest_error(logistic{}, -87, 30, [](double x) { return 1 / (1 + std::exp(-x)); }) < 4e-7);
+  const auto exact = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+  CHECK(largest_error(below{}, -5, 8, exact) < 1e-6);
+  CHECK(largest_error(below{}, -13, -5, exact) < 1e-5);
+  CHECK(largest_error(density{}, -5, 5, [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }) <
+        1e-6);
+}
+
+TEST_CASE("elementary: bits do not depend on where an element lies") {
+  CHECK(bits_stay(exponential{}, -110, 90));
+  CHECK(bits_stay(square_root{}, 0, 5));
+  CHECK(bits_stay(hyperbolic_tangent{}, -5, 5));
+  CHECK(bits_stay(logistic{}, -90, 90));
+  CHECK(bits_stay(below{}, -14, 14));
+  CHECK(bits_stay(density{}, -14, 14));
+}
+
+TEST_CASE("elementary: the ends of the range, and no number") {
+  CHECK(detail::exponential(0.0F) == 1.0F);
+  CHECK(detail::exponential(infinity) == infinity);
+  CHECK(detail::exponential(-infinity) == 0.0F);
+  CHECK(detail::exponential(88.8F) == infinity);
+  CHECK(detail::exponential(-103.0F) == std::exp(-103.0F)); // not normal
+  CHECK(std::isnan(detail::exponential(NAN)));
+  CHECK(detail::square_root(0.0F) == 0.0F);
+  CHECK(detail::square_root(infinity) == infinity);
+  CHECK(detail::hyperbolic_tangent(infinity) == 1.0F);
+  CHECK(detail::hyperbolic_tangent(-infinity) == -1.0F);
+  CHECK(std::isnan(detail::hyperbolic_tangent(NAN)));
+  CHECK(detail::logistic(infinity) == 1.0F);
+  CHECK(detail::logistic(-infinity) == 0.0F);
+  CHECK(detail::normal_at(infinity).below == 1.0F);
+  CHECK(detail::normal_at(-infinity).below == 0.0F);
+  CHECK(std::isnan(detail::normal_at(NAN).below));
+}

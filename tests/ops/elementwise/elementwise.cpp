@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "shifted_cuts.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// Two results of three operands, so that all of them, their order and their number matter.
+struct rotated {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& a, T& b, T c) const {
+    const T sum = a + T{3} * b * c;
+    b = detail::select(a < c, a * a, c);
+    a = sum;
+  }
+};
+
+template <class T>
+bool right(std::size_t count, std::size_t threads) {
+  cpu device({.threads = threads});
+  const auto a = steps<T>(-2, 1, count + 2), b = steps<T>(1, 5, count + 2), c = steps<T>(-1, -2, count + 2);
+  std::vector<T> first(count + 1, T{7}), second(count + 1, T{7});
+  elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
+              std::array{a.data(), b.data(), c.data()});
+  bool good = first[count] == T{7} && second[count] == T{7}; // nothing behind the end
+  for (std::size_t i = 0; i < count; ++i) {
+    good = good &&
+           static_cast<double>(first[i]) == doctest::Approx(static_cast<double>(a[i] + T{3} * b[i] * c[i]));
+    good = good && second[i] == (a[i] < c[i] ? a[i] * a[i] : c[i]);
+  }
+  return good;
+}
+
+} // namespace
+
+TEST_CASE("elementwise: every length around a block, and several parts") {
+  for (const std::size_t count : {0U, 1U, 2U, 15U, 16U, 17U, 31U, 32U, 33U, 100U}) {
+    CHECK(right<float>(count, 1));
+    CHECK(right<double>(count, 1));
+  }
+  CHECK(right<float>(3 * detail::element_part + 5, 1));
+  CHECK(right<float>(3 * detail::element_part + 5, 2));
+}
+
+TEST_CASE("elementwise: a result may lie on an operand") {
+  cpu device;
+  for (const std::size_t count : {5U, 16U, 50U}) {
+    auto a = steps<float>(-2, 1, count);
+    auto b = steps<float>(1, 5, count);
+    const auto c = steps<float>(-1, -2, count);
+    std::vector<float> first(count), second(count);
+    const std::array<const float*, 3> operands{a.data(), b.data(), c.data()};
+    elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()}, operands);
+    elementwise(device.compute(), count, rotated{}, std::array{a.data(), b.data()}, operands);
+    CHECK(a == first);
+    CHECK(b == second);
+  }
+}
+
+TEST_CASE("elementwise: an element's bits do not depend on where it lies") {
+  const std::array<std::vector<float>, 3> operands{steps<float>(-2, 1, 77), steps<float>(1, 5, 77),
+                                                   steps<float>(3, -3, 77)};
+  CHECK(bits_ignore_cuts<2>(rotated{}, operands));
+  const std::array<std::vector<double>, 3> wide{steps<double>(-2, 1, 77), steps<double>(1, 5, 77),
+                                                steps<double>(3, -3, 77)};
+  CHECK(bits_ignore_cuts<2>(rotated{}, wide));
+}
+
+TEST_CASE("select: takes one side, bit for bit") {
+  CHECK(detail::select(true, 1.5F, 2.5F) == 1.5F);
+  CHECK(detail::select(false, 1.5, 2.5) == 2.5);
+  CHECK(std::signbit(detail::select(true, -0.0F, 1.0F)));
+  CHECK(std::isnan(detail::select(false, 1.0F, NAN)));
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <cairn/ops/matmul/cpu.hpp>
+
+#include "case.hpp"
+
+using namespace cairn;
+using namespace matmul_case;
+
+TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, float, double) {
+  cpu device;
+  unsigned which = 0;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms)
+      for (const std::size_t m : {1U, 2U, 3U, 7U, 8U, 13U, 33U, 70U})
+        for (const std::size_t n : {1U, 3U, 4U, 5U, 8U, 9U, 15U, 17U, 24U, 31U, 47U, 48U, 49U, 65U, 70U})
+          for (const std::size_t k : {1U, 2U, 5U, 8U, 17U, 70U}) {
+            const operands<T> o(m, n, k, form, (m + n + k) % 4);
+            CHECK_MESSAGE(agrees(o, device.compute(), isa, which % all_epilogues),
+                          name(o, isa, which % all_epilogues));
+            which += 5; // meets all of the epilogues, in another order for each extent
+          }
+}
+
+TEST_CASE_TEMPLATE("matmul: every epilogue, in full tiles and at the ends", T, float, double) {
+  cpu device;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms)
+      for (unsigned which = 0; which < all_epilogues; ++which) {
+        const operands<T> o(15, 79, 9, form);
+        CHECK_MESSAGE(agrees(o, device.compute(), isa, which), name(o, isa, which));
+      }
+}
+
+TEST_CASE_TEMPLATE("matmul: one, two and three threads give the same bits", T, float, double) {
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms)
+      for (const auto& [m, n, k] : {detail::product_size{96, 300, 70}, {301, 20, 130}, {40, 130, 1100}}) {
+        operands<T> one(m, n, k, form);
+        REQUIRE(2 * m * n * k > detail::operations_worth_threads / 2);
+        cpu single;
+        one.multiply(single.compute(), isa, with_bias | addend_is_c | with_sums);
+        for (const std::size_t threads : {2U, 3U}) {
+          operands<T> several(m, n, k, form);
+          cpu device({.threads = threads});
+          several.multiply(device.compute(), isa, with_bias | addend_is_c | with_sums);
+          CHECK_MESSAGE(same_bits(several.c.numbers, one.c.numbers),
+                        name(one, isa, static_cast<unsigned>(threads)));
+          CHECK_MESSAGE(same_bits(several.sums, one.sums), name(one, isa, static_cast<unsigned>(threads)));
+        }
+      }
+}
+
+TEST_CASE_TEMPLATE("matmul: a row's bits do not depend on how many rows there are", T, float, double) {
+  cpu device;
+  const std::size_t n = 75;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms)
+      for (const std::size_t k : {40U, 1030U}) {
+        operands<T> whole(131, n, k, form);
+        operands<T> parts = whole;
+        whole.multiply(device.compute(), isa, with_bias | with_relu);
+        for (std::size_t begin = 0, rows = 1; begin < whole.m; begin += rows, rows = rows % 9 + 1) {
+          const std::size_t end = std::min(whole.m, begin + rows);
+          const matrix<T> a =
+              form == transpose::first ? parts.a.columns_of(begin, end) : parts.a.rows_of(begin, end);
+          const epilogue<T> then{.bias = parts.bias.numbers.data(), .then = activation::relu};
+          detail::multiply_on(device.compute(), isa,
+                              detail::product<T>(parts.c.rows_of(begin, end), a, parts.b.view(), form, then));
+        }
+        CHECK_MESSAGE(same_bits(parts.c.numbers, whole.c.numbers), name(whole, isa, 0));
+      }
+}
+
+TEST_CASE_TEMPLATE("matmul: a column's bits do not depend on the columns beside it", T, float, double) {
+  cpu device;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms) {
+      operands<T> whole(12, 101, 33, form);
+      operands<T> parts = whole;
+      whole.multiply(device.compute(), isa, 0);
+      for (std::size_t begin = 0, columns = 1; begin < whole.n;
+           begin += columns, columns = columns % 23 + 1) {
+        const std::size_t end = std::min(whole.n, begin + columns);
+        const matrix<T> b =
+            form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
+        detail::multiply_on(device.compute(), isa,
+                            detail::product<T>(parts.c.columns_of(begin, end), parts.a.view(), b, form, {}));
+      }
+      CHECK_MESSAGE(same_bits(parts.c.numbers, whole.c.numbers), name(whole, isa, 0));
+    }
+}
+
+TEST_CASE_TEMPLATE("matmul: AVX2 and AVX-512 give the same bits", T, float, double) {
+  if (sets().size() < 3) return;
+  cpu device;
+  for (const transpose form : forms) {
+    operands<T> wide(37, 91, 1500, form);
+    operands<T> narrow = wide;
+    wide.multiply(device.compute(), instruction_set::avx512, with_bias | with_sums);
+    narrow.multiply(device.compute(), instruction_set::avx2, with_bias | with_sums);
+    CHECK(same_bits(wide.c.numbers, narrow.c.numbers));
+    CHECK(same_bits(wide.sums, narrow.sums));
+  }
+}
+
+TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, float, double) {
+  cpu device;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms) {
+      operands<T> o(9, 21, 6, form, 0);
+      (form == transpose::first ? o.a.view()(2, 4) : o.a.view()(4, 2)) = nan; // row 4 of op(a)
+      o.multiply(device.compute(), isa, with_relu);
+      for (std::size_t i = 0; i < o.m; ++i)
+        for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(i, j)) == (i == 4));
+      o.multiply(device.compute(), isa, with_mask); // where the mask is not positive, even NaN becomes 0
+      for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(4, j)) == (o.mask.view()(4, j) > 0));
+    }
+}
+
+TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of nothing writes nothing", T,
+                   float, double) {
+  cpu device;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms) {
+      operands<T> o(5, 50, 0, form);
+      o.multiply(device.compute(), isa, with_bias | with_sums);
+      for (std::size_t i = 0; i < o.m; ++i) {
+        CHECK(o.sums[i] == T{0});
+        for (std::size_t j = 0; j < o.n; ++j) CHECK(o.c.view()(i, j) == o.bias.numbers[j]);
+      }
+      for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{0, 7}, {7, 0}}) {
+        operands<T> nothing(m, n, 4, form);
+        const auto before = nothing.c.numbers;
+        nothing.multiply(device.compute(), isa, 0);
+        CHECK(same_bits(nothing.c.numbers, before));
+      }
+    }
+}
+
+TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
+  cpu device;
+  operands<T> o(32, 10, 100, transpose::second);
+  operands<T> expected = o;
+  matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), transpose::second,
+         {.bias = o.bias.numbers.data()});
+  expected.multiply_plainly(with_bias);
+  CHECK(nearly(o.c.numbers, expected.c.numbers, o.k));
+}

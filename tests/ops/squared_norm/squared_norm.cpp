@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/squared_norm/cpu.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+TEST_CASE("squared_norm: right, and the same bits on any number of threads") {
+  for (const std::size_t count : {0U, 1U, 31U, 33U, 5000U, 1000003U}) {
+    std::vector<float> x(count);
+    double expected = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      x[i] = 1.0F / static_cast<float>(i % 97 + 1);
+      expected += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    }
+    double one = -1, two = -1;
+    cpu alone, pair({.threads = 2});
+    squared_norm(alone.compute(), &one, x.data(), count);
+    squared_norm(pair.compute(), &two, x.data(), count);
+    CHECK(one == two);
+    CHECK(one == doctest::Approx(expected).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("squared_norm: float squares do not overflow") {
+  cpu device;
+  const std::vector<float> x(4, 1e30F);
+  double sum = 0;
+  squared_norm(device.compute(), &sum, x.data(), 4);
+  CHECK(sum == doctest::Approx(4e60));
+}
