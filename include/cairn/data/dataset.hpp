@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include <cairn/core/shape.hpp>
+
+namespace cairn {
+
+// A dataset is a numbered collection of samples: an input, and the targets that belong to it.
+//
+// A type D is a dataset if, for a const D d,
+//   1. D::input_type and D::target_type are the types of the numbers as a network takes them;
+//   2. d.size() is the number of samples; it stays the same while somebody reads;
+//   3. d.sample_shape() is the shape of one input, and d.targets_per_sample() how many targets it has; both are the
+//      same for all samples;
+//   4. d.read(i, input, targets), for i < d.size(), writes all of two spans, of sample_shape().size() and of
+//      targets_per_sample() numbers: one row of a batch;
+//   5. equal i give equal numbers; randomness belongs into a transform, which is given a key for it;
+//   6. read may be called from any thread, and from several at once (each rank has a loader of its own), and returns
+//      in finite time: a thread that is inside it cannot be stopped.
+// Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
+// or that read does not throw: its exception reaches the consumer of the loader.
+
+namespace detail {
+
+template <class D>
+constexpr bool names_element_types = requires {
+  typename D::input_type;
+  typename D::target_type;
+};
+template <class D>
+constexpr bool answers_size = requires(const D& d) {
+  { d.size() } -> std::convertible_to<std::size_t>;
+};
+template <class D>
+constexpr bool answers_sample_shape = requires(const D& d) {
+  { d.sample_shape() } -> std::convertible_to<shape>;
+  { d.targets_per_sample() } -> std::convertible_to<std::size_t>;
+};
+template <class D>
+constexpr bool reads_samples = requires(const D& d, std::size_t i, std::span<typename D::input_type> input,
+                                        std::span<typename D::target_type> targets) {
+  d.read(i, input, targets);
+};
+
+} // namespace detail
+
+template <class D>
+concept dataset = detail::names_element_types<D> && detail::answers_size<D> &&
+    detail::answers_sample_shape<D> && detail::reads_samples<D>;
+
+namespace detail {
+
+// The same questions one by one, so that an error names the answer that is missing.
+template <class D>
+struct checked_dataset {
+  static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
+  static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
+  static_assert(answers_sample_shape<D>,
+                "dataset: needs  shape sample_shape() const  and  std::size_t targets_per_sample() const");
+  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
+                                  "std::span<target_type> targets) const");
+  static constexpr bool value = true;
+};
+
+} // namespace detail
+} // namespace cairn

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cairn/data/permutation.hpp>
+#include <cairn/data/sample_order.hpp>
+
+namespace cairn {
+
+// As the arguments of torch's DistributedSampler. All ranks have to pass the same.
+struct sampler_options {
+  std::uint64_t seed = 0;
+  bool shuffle = true; // else the order of the dataset
+  bool drop_last =
+      false; // leave samples out until the ranks read equally much, instead of reading some twice
+};
+
+// Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from
+// (seed, epoch), without a message, and rank r of R reads its entries r, r + R, r + 2R, … All ranks read equally much,
+// so that all make the same steps: where R does not divide the number of samples, the permutation is lengthened by
+// its own beginning (no sample is lost, fewer than R are read twice), or with drop_last cut.
+//
+// Interleaving, and not cutting into R pieces, makes step k of all ranks together read the same samples as step k of
+// one rank with R times the batch. Models sample_order.
+class distributed_sampler {
+public:
+  // `ranks` is a communicator, or anything else with rank() and size().
+  template <ranked Ranks, std::integral Epoch>
+  distributed_sampler(const Ranks& ranks, Epoch epoch, sampler_options options = {})
+      : distributed_sampler(ranks.rank(), ranks.size(), epoch, options) {}
+
+  template <std::integral Rank, std::integral Size, std::integral Epoch>
+  distributed_sampler(Rank rank, Size size, Epoch epoch, sampler_options options = {})
+      : here_(detail::checked_place(rank, size, "distributed_sampler")),
+        epoch_(detail::not_negative(epoch, "distributed_sampler", "an epoch")), options_(options) {}
+
+  // One rank that reads everything.
+  template <std::integral Epoch>
+  explicit distributed_sampler(Epoch epoch, sampler_options options = {})
+      : distributed_sampler(0, 1, epoch, options) {}
+
+  std::uint64_t epoch() const { return epoch_; }
+  const sampler_options& options() const { return options_; }
+
+  std::size_t count(std::size_t samples) const {
+    const std::size_t size = here_.size;
+    return samples / size + (!options_.drop_last && samples % size != 0 ? 1 : 0);
+  }
+
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    const std::size_t own = count(samples);
+    const std::size_t total = own * here_.size;
+    if (options_.shuffle) permute(indices, samples, options_.seed, epoch_);
+    else {
+      indices.resize(samples);
+      for (std::size_t i = 0; i < samples; ++i) indices[i] = i;
+    }
+    // Wraps round more than once where there are more ranks than samples: entry i is then entry i - samples.
+    for (std::size_t i = samples; i < total; ++i) indices.push_back(indices[i - samples]);
+    // In place: entry k is taken from k * size + rank, which is never below k.
+    for (std::size_t k = 0; k < own; ++k) indices[k] = indices[k * here_.size + here_.rank];
+    indices.resize(own);
+  }
+
+private:
+  detail::place here_;
+  std::uint64_t epoch_;
+  sampler_options options_;
+};
+
+// The sampler that one usually takes: sampler{rank, epoch}.
+using sampler = distributed_sampler;
+
+} // namespace cairn

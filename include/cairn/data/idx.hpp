@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <limits>
+#include <span>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/core/shape.hpp>
+
+namespace cairn {
+
+// The IDX format of the MNIST files, all numbers big-endian:
+//   bytes 0, 1        0
+//   byte  2           type of an element: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float, 0x0E double
+//   byte  3           number of extents
+//   bytes 4 …         the extents, 32 bits each; the first one counts samples
+//   then              the elements, row after row, and nothing behind them
+
+// What an IDX file holds: `samples` samples of one shape, one after another.
+template <class T>
+struct idx_array {
+  std::size_t samples = 0;
+  shape sample_shape{};
+  std::vector<T> values; // (samples, sample_shape)
+};
+
+namespace detail {
+
+template <class T>
+concept idx_element =
+    std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+    std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
+
+template <idx_element T>
+inline constexpr unsigned idx_code = std::same_as<T, std::uint8_t>   ? 0x08
+                                     : std::same_as<T, std::int8_t>  ? 0x09
+                                     : std::same_as<T, std::int16_t> ? 0x0B
+                                     : std::same_as<T, std::int32_t> ? 0x0C
+                                     : std::same_as<T, float>        ? 0x0D
+                                                                     : 0x0E;
+
+inline std::string idx_type_name(unsigned code) {
+  switch (code) {
+  case 0x08: return "uint8 (0x08)";
+  case 0x09: return "int8 (0x09)";
+  case 0x0B: return "int16 (0x0b)";
+  case 0x0C: return "int32 (0x0c)";
+  case 0x0D: return "float (0x0d)";
+  case 0x0E: return "double (0x0e)";
+  default: return "the unknown type " + std::to_string(code);
+  }
+}
+
+// FILE, byte N: expected X, found Y; do Z.
+[[noreturn]] inline void idx_fault(const std::string& name, std::uint64_t offset, const std::string& expected,
+                                   const std::string& found, const char* advice) {
+  std::string text = name;
+  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
+  text.append(", found ").append(found).append("; ").append(advice);
+  throw error(text);
+}
+
+// Element by element, by shifts: neither the machine's byte order nor an alignment comes in.
+template <std::unsigned_integral U>
+constexpr U big_endian(const std::uint8_t* from) {
+  U number = 0;
+  for (std::size_t i = 0; i < sizeof(U); ++i) number = static_cast<U>((std::uint64_t{number} << 8) | from[i]);
+  return number;
+}
+
+template <class T>
+constexpr T idx_value(const std::uint8_t* from) {
+  if constexpr (sizeof(T) == 1) return std::bit_cast<T>(*from);
+  else if constexpr (sizeof(T) == 2) return std::bit_cast<T>(big_endian<std::uint16_t>(from));
+  else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(big_endian<std::uint32_t>(from));
+  else return std::bit_cast<T>(big_endian<std::uint64_t>(from));
+}
+
+inline constexpr std::size_t idx_header_limit = 4 + 4 * (shape::max_rank + 1);
+
+struct idx_header {
+  std::size_t samples = 0;
+  shape sample_shape{};
+  std::size_t bytes = 0;    // of the header
+  std::size_t elements = 0; // that follow; the file is known to have exactly that many
+};
+
+// Checks everything there is to check, from the first idx_header_limit bytes of a file (or all of a shorter one) and its
+// size, so that no memory is asked for on the word of a damaged file.
+inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size,
+                                   unsigned code, std::size_t element_bytes, const std::string& name) {
+  const auto cut_short = [&](std::uint64_t needed) {
+    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header",
+              "the end of the file", "the file was cut short: get it again");
+  };
+  if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
+    idx_fault(name, 0, "an IDX file", "a gzip file", "gunzip it first");
+  if (start.size() < 4) cut_short(4);
+  if (start[0] != 0 || start[1] != 0)
+    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file",
+              std::to_string(start[0]) + " " + std::to_string(start[1]),
+              "this is no IDX file: check the path");
+  if (start[2] != code)
+    idx_fault(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
+              "check that this is the right file, or read it as the type that it has");
+  const std::size_t axes = start[3];
+  if (axes == 0 || axes > shape::max_rank + 1)
+    idx_fault(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
+              "check that this is the right file");
+  idx_header header{.bytes = 4 + 4 * axes};
+  if (start.size() < header.bytes) cut_short(header.bytes);
+
+  // All in 64 bits. The product stops before it could pass the number of bytes that are there.
+  const std::uint64_t available = file_size - header.bytes;
+  std::array<std::uint64_t, shape::max_rank + 1> extents{};
+  bool empty = false;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    extents[axis] = big_endian<std::uint32_t>(start.data() + 4 + 4 * axis);
+    empty = empty || extents[axis] == 0;
+  }
+  std::uint64_t bytes = empty ? 0 : element_bytes;
+  for (std::size_t axis = 0; axis < axes && !empty; ++axis) {
+    if (extents[axis] > available / bytes)
+      idx_fault(name, 4 + 4 * axis,
+                "extents whose product fits the " + std::to_string(available) + " bytes of data",
+                "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
+                "the file was cut short or is damaged: get it again");
+    bytes *= extents[axis];
+  }
+  if (bytes != available)
+    idx_fault(name, header.bytes + bytes, "the end of the file",
+              std::to_string(available - bytes) + " more bytes", "the file is damaged: get it again");
+  header.samples = static_cast<std::size_t>(extents[0]);
+  for (std::size_t axis = 1; axis < axes; ++axis)
+    header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
+  header.elements = static_cast<std::size_t>(bytes / element_bytes);
+  return header;
+}
+
+} // namespace detail
+
+// An IDX file that lies in memory. T is one of the six types, and has to be the file's. Throws cairn::error with the
+// name, the byte, what was expected there and what was found.
+template <detail::idx_element T>
+idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
+  const auto start =
+      file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
+  const auto header = detail::parse_idx_header(start, file.size(), detail::idx_code<T>, sizeof(T), name);
+  idx_array<T> result{header.samples, header.sample_shape, std::vector<T>(header.elements)};
+  const std::uint8_t* from = file.data() + header.bytes;
+  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T))
+    result.values[i] = detail::idx_value<T>(from);
+  return result;
+}
+
+// The same from a file. Bytes are read to where they stay; wider elements are turned round there.
+template <detail::idx_element T>
+idx_array<T> read_idx(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  std::error_code failure;
+  const std::uint64_t size = std::filesystem::file_size(path, failure);
+  if (failure) {
+    std::filesystem::path packed = path;
+    packed += ".gz";
+    std::error_code ignored;
+    std::string text = name;
+    text.append(": expected an IDX file, found ").append(failure.message());
+    throw error(text.append(std::filesystem::exists(packed, ignored)
+                                ? "; " + packed.string() + " is there: gunzip it first"
+                                : "; check the path"));
+  }
+  std::ifstream stream(path, std::ios::binary);
+  const auto read = [&](std::uint8_t* to, std::size_t bytes, std::uint64_t offset) {
+    stream.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(bytes));
+    if (!stream || static_cast<std::size_t>(stream.gcount()) != bytes)
+      detail::idx_fault(name, offset, std::to_string(bytes) + " readable bytes",
+                        "an error of the file system", "check the permissions and the disk");
+  };
+
+  std::array<std::uint8_t, detail::idx_header_limit> start{};
+  const auto known = static_cast<std::size_t>(size < start.size() ? size : start.size());
+  read(start.data(), known, 0);
+  const auto header =
+      detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), name);
+  idx_array<T> result{header.samples, header.sample_shape, std::vector<T>(header.elements)};
+  stream.seekg(static_cast<std::streamoff>(header.bytes));
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
+  if (header.elements != 0) read(bytes, header.elements * sizeof(T), header.bytes);
+  if constexpr (sizeof(T) > 1)
+    for (std::size_t i = 0; i < header.elements; ++i)
+      result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
+  return result;
+}
+
+} // namespace cairn

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// Makes numbered things ahead of the one who takes them: make(slot, index, cancelled) fills a slot, on a thread of its
+// own, and next() hands slots over in the order of the indices. There is one slot more than things ahead, the one that
+// the taker holds; a slot is filled again only after the taker has asked for the next one. With nothing ahead there is
+// one slot and no thread, and next() makes the thing itself.
+//
+// All counters are behind one mutex: it is taken twice a batch, which cannot be measured beside making one.
+class prefetcher {
+public:
+  using maker = std::function<void(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled)>;
+
+  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, maker make)
+      : ahead_(ahead), deadline_(deadline), make_(std::move(make)) {}
+  prefetcher(const prefetcher&) = delete;
+  prefetcher& operator=(const prefetcher&) = delete;
+
+  // Returns when the sample that is being read is done: every wait of the thread looks at `stopping_`.
+  ~prefetcher() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      cancelled_ = true;
+    }
+    room_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::size_t slots() const { return ahead_ + 1; }
+
+  // Gives up what is under way. After it, the thread touches nothing until start().
+  void cancel() {
+    std::unique_lock lock(mutex_);
+    cancelled_ = true;
+    if (!ready_.wait_for(lock, deadline_, [&] { return !busy_; })) throw error(late("to give up a batch"));
+  }
+
+  // Begins with index 0 of `count` things; only after cancel(), or at first.
+  void start(std::size_t count) {
+    {
+      const std::lock_guard lock(mutex_);
+      count_ = count;
+      made_ = taken_ = released_ = 0;
+      failure_ = nullptr;
+      cancelled_ = false;
+    }
+    if (ahead_ == 0) return;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    room_.notify_one();
+  }
+
+  // The slot of the next thing; the slot that was handed out before is given back. What make() threw comes out here,
+  // after everything that was made before it.
+  std::size_t next() {
+    if (ahead_ == 0) {
+      make_(0, taken_++, cancelled_);
+      return 0;
+    }
+    std::unique_lock lock(mutex_);
+    released_ = taken_;
+    room_.notify_one();
+    if (!ready_.wait_for(lock, deadline_, [&] { return made_ > taken_ || failure_; }))
+      throw error(late("for a batch"));
+    if (made_ == taken_) std::rethrow_exception(failure_);
+    return taken_++ % slots();
+  }
+
+private:
+  bool has_work() const { return !cancelled_ && !failure_ && made_ < count_ && made_ - released_ < slots(); }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      room_.wait(lock, [&] { return stopping_ || has_work(); });
+      if (stopping_) return;
+      const std::size_t index = made_;
+      busy_ = true;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        make_(index % slots(), index, cancelled_);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      busy_ = false;
+      if (!cancelled_) { // else nobody wants it any more, and the slot may be half filled
+        failure_ = failure;
+        if (!failure) ++made_;
+      }
+      ready_.notify_one();
+    }
+  }
+
+  std::string late(const char* what) const {
+    std::string text = "loader: waited ";
+    return text.append(what)
+        .append(" longer than the deadline of ")
+        .append(std::to_string(deadline_.count()))
+        .append(" ms; the dataset is stuck, or loader_options::deadline is too short for it");
+  }
+
+  const std::size_t ahead_;
+  const std::chrono::milliseconds deadline_;
+  const maker make_;
+
+  std::mutex mutex_;
+  std::condition_variable room_;  // the thread waits for something to do
+  std::condition_variable ready_; // the taker waits for a slot, or for the thread to stop working
+  std::size_t count_ = 0;
+  std::size_t made_ = 0;     // by the thread
+  std::size_t taken_ = 0;    // by the taker
+  std::size_t released_ = 0; // slots that may be filled again: taken, and no longer held
+  bool busy_ = false;        // the thread is inside make
+  bool stopping_ = false;
+  std::atomic<bool> cancelled_ = false; // written under the mutex, read by make without it
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+} // namespace cairn::detail

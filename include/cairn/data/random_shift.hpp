@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <cairn/core/error.hpp>
+#include <cairn/core/random.hpp>
+#include <cairn/core/shape.hpp>
+#include <cairn/data/permutation.hpp>
+
+namespace cairn {
+
+// Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
+// likely, and fills what comes in from outside with `fill` (the number of a black pixel). Models sample_transform.
+// Throws cairn::error for a sample of another rank.
+struct random_shift {
+  std::size_t pixels = 2;
+  double fill = 0;
+
+  template <class T>
+  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (image.rank != 2 && image.rank != 3)
+      throw error("random_shift: expected images (height, width) or (height, width, channels), found samples "
+                  "of rank " +
+                  std::to_string(image.rank));
+    const auto block = random_block(key, 0);
+    const auto draw = [&](std::size_t first) {
+      const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
+      return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) -
+             static_cast<std::ptrdiff_t>(pixels);
+    };
+    const std::ptrdiff_t down = draw(0);
+    const std::ptrdiff_t right = draw(2);
+    move(sample.data(), image, down, right, static_cast<T>(fill));
+  }
+
+private:
+  template <class T>
+  static void move(T* first, const shape& image, std::ptrdiff_t down, std::ptrdiff_t right, T background) {
+    const auto height = static_cast<std::ptrdiff_t>(image[0]);
+    const auto channels = static_cast<std::ptrdiff_t>(image.rank == 3 ? image[2] : 1);
+    const auto line = static_cast<std::ptrdiff_t>(image[1]) * channels;
+    const std::ptrdiff_t offset = std::clamp(right * channels, -line, line);
+    const std::ptrdiff_t kept = line - (offset < 0 ? -offset : offset);
+    for (std::ptrdiff_t k = 0; k < height; ++k) {
+      const std::ptrdiff_t y = down > 0 ? height - 1 - k : k; // a line is written only after it was read
+      T* const to = first + y * line;
+      if (y - down < 0 || y - down >= height) {
+        std::fill_n(to, line, background);
+        continue;
+      }
+      const T* const from = first + (y - down) * line;
+      std::memmove(to + std::max<std::ptrdiff_t>(offset, 0), from + std::max<std::ptrdiff_t>(-offset, 0),
+                   static_cast<std::size_t>(kept) * sizeof(T));
+      std::fill_n(offset > 0 ? to : to + kept, line - kept, background);
+    }
+  }
+};
+
+} // namespace cairn

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn {
+
+// A sample order says which samples of a dataset this rank reads in one epoch, and in what order. (The class that one
+// usually takes is called sampler; this is what all of them have in common.)
+//
+// A type S is a sample order if, for a const S s and a dataset of n samples,
+//   1. s.count(n) is how many samples this rank reads;
+//   2. s.order(n, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
+//   3. s.epoch() is the number of the epoch, from which transforms draw other numbers in every epoch;
+//   4. equal (n, epoch) give equal orders, on every machine.
+// Not required: that all ranks read equally much, though ddp needs it: then every rank makes the same number of steps.
+template <class S>
+concept sample_order = requires(const S& s, std::size_t n, std::vector<std::size_t>& indices) {
+  { s.count(n) } -> std::convertible_to<std::size_t>;
+  { s.epoch() } -> std::convertible_to<std::uint64_t>;
+  s.order(n, indices);
+};
+
+// Anything that knows its rank and how many there are: a communicator, or the user's own type.
+template <class R>
+concept ranked = requires(const R& ranks) {
+  { ranks.rank() } -> std::convertible_to<std::size_t>;
+  { ranks.size() } -> std::convertible_to<std::size_t>;
+};
+
+namespace detail {
+
+// Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws where it is negative.
+template <std::integral I>
+constexpr std::uint64_t not_negative(I number, const char* whose, const char* what) {
+  if constexpr (std::signed_integral<I>) {
+    if (number < 0) {
+      std::string text = whose;
+      text.append(": expected ").append(what).append(" of 0 or more, found ").append(std::to_string(number));
+      throw error(text);
+    }
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+// One rank of `size`.
+struct place {
+  std::size_t rank = 0;
+  std::size_t size = 1;
+};
+
+template <std::integral I, std::integral J>
+constexpr place checked_place(I rank, J size, const char* whose) {
+  const place here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
+                   static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
+  if (here.rank >= here.size) {
+    std::string text = whose;
+    text.append(": expected a rank below the number of ranks, found rank ")
+        .append(std::to_string(here.rank))
+        .append(" of ")
+        .append(std::to_string(here.size))
+        .append("; ranks are counted from 0");
+    throw error(text);
+  }
+  return here;
+}
+
+} // namespace detail
+} // namespace cairn

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <cairn/data/sample_order.hpp>
+
+namespace cairn {
+
+// Every sample once, from the first to the last: for evaluation. Models sample_order.
+class sequential_sampler {
+public:
+  std::size_t count(std::size_t samples) const { return samples; }
+  std::uint64_t epoch() const { return 0; }
+
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    indices.resize(samples);
+    std::iota(indices.begin(), indices.end(), std::size_t{0});
+  }
+};
+
+} // namespace cairn

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <cairn/core/random.hpp>
+#include <cairn/core/shape.hpp>
+#include <cairn/data/permutation.hpp>
+#include <cairn/data/random_normal.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+
+namespace cairn {
+
+// The extents of toy_dataset, as the data-parallel tutorials have them.
+struct toy_options {
+  std::size_t inputs = 100;
+  std::size_t targets = 1;
+  std::uint64_t seed = 0;
+};
+
+// Pairs of random normal numbers, inputs (samples, inputs) and targets (samples, targets): nothing to be learned, but
+// something to measure with. Sample i is the same for every number of samples.
+template <class T = float>
+tensor_dataset<T, T> toy_dataset(std::size_t samples = 1024, toy_options options = {}) {
+  std::vector<T> inputs(samples * options.inputs);
+  std::vector<T> targets(samples * options.targets);
+  const std::uint64_t seed = options.seed ^ detail::draw_purpose;
+  fill_normal(std::span<T>(inputs), random_key{.seed = seed, .position = 0});
+  fill_normal(std::span<T>(targets), random_key{.seed = seed, .position = 1});
+  return {shape{options.inputs}, std::move(inputs), options.targets, std::move(targets)};
+}
+
+} // namespace cairn

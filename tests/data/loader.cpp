@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <new>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/data/data_partitioner.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/image_dataset.hpp>
+#include <cairn/data/loader.hpp>
+#include <cairn/data/random_shift.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+
+using namespace cairn;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Sample i is (i, i + 0.5), its target i; it can be slow, and can throw.
+struct counted {
+  using input_type = float;
+  using target_type = std::int32_t;
+
+  std::size_t samples = 10;
+  std::chrono::microseconds pause{0};
+  std::size_t broken = ~std::size_t{0};
+
+  std::size_t size() const { return samples; }
+  shape sample_shape() const { return {2}; }
+  static std::size_t targets_per_sample() { return 1; }
+  void read(std::size_t i, std::span<float> input, std::span<std::int32_t> target) const {
+    if (i == broken) throw std::out_of_range("sample is broken");
+    if (pause.count() != 0) std::this_thread::sleep_for(pause);
+    input[0] = static_cast<float>(i);
+    input[1] = input[0] + 0.5F;
+    target[0] = static_cast<std::int32_t>(i);
+  }
+};
+
+struct place {
+  int rank_ = 0;
+  int size_ = 1;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+};
+
+// Everything that a loader gives: rows of each batch, then the numbers.
+template <class Loader>
+std::vector<double> all_of(Loader&& source) {
+  std::vector<double> seen;
+  for (const auto& [inputs, targets] : source) {
+    seen.push_back(static_cast<double>(inputs.rows()));
+    for (const auto x : inputs) seen.push_back(static_cast<double>(x));
+    for (const auto y : targets) seen.push_back(static_cast<double>(y));
+  }
+  return seen;
+}
+
+} // namespace
+
+// Allocations of this program, for the test that a batch makes none. Not inlined: g++ 12 would see a malloc on one side
+// and a delete on the other, and warn.
+static std::atomic<std::size_t> allocations{0};
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+TEST_CASE("a loader gives full batches and a smaller last one, in the order of its sampler") {
+  const counted data{.samples = 10};
+  std::vector<std::size_t> rows;
+  std::vector<std::int32_t> seen;
+  for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<4>{}}) {
+    static_assert(std::is_same_v<decltype(inputs), const tensor_view<const float>>);
+    rows.push_back(inputs.rows());
+    CHECK(inputs.sample_shape() == shape{2});
+    CHECK(reinterpret_cast<std::uintptr_t>(inputs.data()) % alignment == 0);
+    for (std::size_t row = 0; row < inputs.rows(); ++row) {
+      CHECK(inputs.row(row)[0] == static_cast<float>(targets[row]));
+      CHECK(inputs.row(row)[1] == static_cast<float>(targets[row]) + 0.5F);
+      seen.push_back(targets[row]);
+    }
+    const std::span<const float> numbers = inputs;
+    CHECK(numbers.size() == inputs.rows() * 2);
+  }
+  CHECK(rows == std::vector<std::size_t>{4, 4, 2});
+  CHECK(seen == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST_CASE("a loader counts what it gives, with drop_last and without") {
+  for (const std::size_t samples : {0U, 1U, 3U, 4U, 5U, 8U, 9U})
+    for (const bool drop_last : {false, true}) {
+      const counted data{.samples = samples};
+      loader batches{data, sequential_sampler{}, batch<4>{}, {.drop_last = drop_last}};
+      std::size_t count = 0;
+      std::size_t rows = 0;
+      for (const auto& some : batches) {
+        ++count;
+        rows += some.rows();
+      }
+      CHECK(count == batches.size());
+      CHECK(rows == batches.samples());
+      CHECK(rows == (drop_last ? samples / 4 * 4 : samples));
+    }
+}
+
+TEST_CASE("order and content do not depend on how many batches are made ahead") {
+  const counted data{.samples = 101};
+  const auto change = [](std::span<float> sample, const shape&, const random_key& key) {
+    sample[0] += random_uniform<float>(key, 0);
+  };
+  const auto expected = all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = 0, .seed = 5}});
+  for (const std::size_t prefetch : {1U, 2U, 3U, 50U})
+    CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = prefetch, .seed = 5}}) ==
+          expected);
+  CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.seed = 6}}) != expected);
+  CHECK(all_of(loader{data, sampler{4}, batch<8>{}, change, {.seed = 5}}) != expected);
+}
+
+TEST_CASE("a loader can be iterated again, and takes another sampler") {
+  const counted data{.samples = 20};
+  loader batches{data, sampler{0}, batch<8>{}};
+  const auto first = all_of(batches);
+  CHECK(all_of(batches) == first);
+  batches.set_sampler(sampler{1});
+  const auto second = all_of(batches);
+  CHECK(second != first);
+  CHECK(second == all_of(loader{data, sampler{1}, batch<8>{}}));
+}
+
+TEST_CASE("the ranks of an epoch read every sample once") {
+  const counted data{.samples = 24};
+  std::multiset<std::int32_t> seen;
+  for (int rank = 0; rank < 3; ++rank)
+    for (const auto& [inputs, labels] : loader{data, sampler{place{rank, 3}, 7}, batch<5>{}})
+      seen.insert(labels.begin(), labels.end());
+  CHECK(seen.size() == 24);
+  CHECK(std::set<std::int32_t>(seen.begin(), seen.end()).size() == 24);
+}
+
+TEST_CASE("a transform changes a sample alike on every rank, and otherwise in every epoch") {
+  const image_dataset<float> data(shape{3, 3}, {0, 0, 0, 0, 255, 0, 0, 0, 0}, {1});
+  const random_shift shift{.pixels = 1, .fill = data.black()};
+  std::set<std::vector<double>> seen;
+  for (int epoch = 0; epoch < 40; ++epoch) {
+    const auto one = all_of(loader{data, sampler{place{0, 2}, epoch}, batch<2>{}, shift});
+    CHECK(one == all_of(loader{data, sampler{place{1, 2}, epoch}, batch<1>{},
+                               shift})); // filled up by the same sample
+    seen.insert(one);
+  }
+  CHECK(seen.size() > 5);
+  CHECK(seen.size() <= 9);
+}
+
+TEST_CASE("what the dataset throws comes out where its batch would have") {
+  for (const std::size_t prefetch : {0U, 2U}) {
+    counted data{.samples = 10};
+    data.broken = 6;
+    loader batches{data, sequential_sampler{}, batch<2>{}, {.prefetch = prefetch}};
+    std::size_t rows = 0;
+    const auto walk = [&] {
+      for (const auto& some : batches) rows += some.rows();
+    };
+    CHECK_THROWS_WITH_AS(walk(), "sample is broken", std::out_of_range);
+    CHECK(rows == 6);
+    CHECK_THROWS_AS(walk(), std::out_of_range); // again, from the beginning
+    CHECK(rows == 12);
+    data.broken = 0;
+    CHECK_THROWS_AS(walk(), std::out_of_range); // at begin()
+    data.broken = 99;
+    CHECK_NOTHROW(walk());
+    CHECK(rows == 22);
+  }
+}
+
+TEST_CASE("leaving the loop early stops the thread soon") {
+  const counted data{.samples = 100000, .pause = 1ms};
+  const auto before = std::chrono::steady_clock::now();
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [inputs, labels] : loader{data, sequential_sampler{}, batch<5>{}, {.prefetch = 8}}) {
+      CHECK(labels[0] == 0);
+      break;
+    }
+  { loader never_asked{data, sequential_sampler{}, batch<5>{}}; }
+  loader begun_again{data, sequential_sampler{}, batch<5>{}};
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [inputs, labels] : begun_again) {
+      CHECK(labels[0] == 0);
+      break;
+    }
+  CHECK(std::chrono::steady_clock::now() - before < 10s); // all of one loader would take 100 s
+}
+
+TEST_CASE("an epoch that is begun while another is under way is whole") {
+  const counted data{.samples = 40, .pause = 200us};
+  const auto expected = all_of(loader{data, sampler{9}, batch<8>{}, {.prefetch = 0}});
+  for (int round = 0; round < 5; ++round) {
+    loader batches{data, sampler{round}, batch<8>{}};
+    auto at = batches.begin();
+    for (int step = 0; step < round % 3; ++step) ++at;
+    batches.set_sampler(sampler{9});
+    CHECK(all_of(batches) == expected);
+  }
+}
+
+TEST_CASE("a batch that is late is an error at the deadline") {
+  const counted data{.samples = 10, .pause = 200ms};
+  loader batches{data, sequential_sampler{}, batch<10>{}, {.deadline = 20ms}};
+  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("loader_options::deadline"), error);
+}
+
+TEST_CASE("batches after the first allocate nothing") {
+  const counted data{.samples = 400};
+  for (const std::size_t prefetch : {0U, 2U}) {
+    loader batches{data, sampler{0}, batch<8>{}, {.prefetch = prefetch}};
+    std::size_t at_first = 0;
+    std::size_t seen = 0;
+    for (auto at = batches.begin(); at != batches.end(); ++at)
+      if (seen++ == 2) at_first = allocations;
+    CHECK(seen == 50);
+    CHECK(allocations == at_first);
+  }
+}
+
+TEST_CASE("a sampler that names what is not there is refused") {
+  struct beyond : sequential_sampler {
+    void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+      indices.assign(samples, samples);
+    }
+  };
+  struct too_few : sequential_sampler {
+    void order(std::size_t, std::vector<std::size_t>& indices) const { indices.clear(); }
+  };
+  const counted data{.samples = 3};
+  CHECK_THROWS_WITH_AS(all_of(loader{data, beyond{}, batch<2>{}}),
+                       doctest::Contains("samples below 3, found 3"), error);
+  CHECK_THROWS_WITH_AS(all_of(loader{data, too_few{}, batch<2>{}}),
+                       doctest::Contains("name 3 samples, as its count() says, found 0"), error);
+}
+
+TEST_CASE("a loader refuses a temporary dataset, and is an input range") {
+  using its = loader<counted, sequential_sampler, 4>;
+  static_assert(std::is_constructible_v<its, const counted&, sequential_sampler, batch<4>>);
+  static_assert(!std::is_constructible_v<its, counted, sequential_sampler, batch<4>>);
+  static_assert(!std::is_constructible_v<its, counted, sequential_sampler, batch<4>, no_transform>);
+  static_assert(std::input_iterator<its::iterator>);
+  static_assert(std::sentinel_for<std::default_sentinel_t, its::iterator>);
+  const counted data;
+  const loader_options options{.prefetch = 1};
+  loader by_options{data, sequential_sampler{}, batch<4>{}, options};
+  static_assert(std::is_same_v<decltype(by_options), its>);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <cairn/data/prefetch.hpp>
+
+using namespace cairn;
+using namespace std::chrono_literals;
+
+TEST_CASE("a prefetcher hands things over in order and never fills a slot that is held") {
+  for (const std::size_t ahead : {0U, 1U, 2U, 5U}) {
+    std::vector<std::size_t> slots(ahead + 1);
+    detail::prefetcher made(
+        ahead, 10s, [&](std::size_t slot, std::size_t index, const auto&) { slots[slot] = 100 + index; });
+    CHECK(made.slots() == ahead + 1);
+    made.start(50);
+    for (std::size_t index = 0; index < 50; ++index) {
+      const std::size_t slot = made.next();
+      CHECK(slots[slot] == 100 + index);
+      if (index % 10 == 0) std::this_thread::sleep_for(1ms); // time for the thread to run into a held slot
+      CHECK(slots[slot] == 100 + index);
+    }
+  }
+}
+
+TEST_CASE("a prefetcher goes no further ahead than it may") {
+  std::atomic<std::size_t> made{0};
+  detail::prefetcher three(3, 10s, [&](std::size_t, std::size_t, const auto&) { ++made; });
+  three.start(1000);
+  three.next();
+  std::this_thread::sleep_for(20ms);
+  CHECK(made.load() <= 4); // the one that is held, and three
+  three.next();
+  std::this_thread::sleep_for(20ms);
+  CHECK(made.load() <= 5);
+  CHECK(made.load() >= 2);
+}
+
+TEST_CASE("what making threw comes out in its turn") {
+  for (const std::size_t ahead : {0U, 2U}) {
+    detail::prefetcher made(ahead, 10s, [](std::size_t, std::size_t index, const auto&) {
+      if (index == 3) throw std::runtime_error("number three");
+    });
+    made.start(10);
+    for (int i = 0; i < 3; ++i) CHECK_NOTHROW(made.next());
+    CHECK_THROWS_WITH_AS(made.next(), "number three", std::runtime_error);
+    made.cancel();
+    made.start(2); // and it may be begun again
+    CHECK_NOTHROW(made.next());
+    CHECK_NOTHROW(made.next());
+  }
+}
+
+TEST_CASE("cancel waits until the thread touches nothing") {
+  std::atomic<bool> inside{false};
+  detail::prefetcher slow(1, 10s, [&](std::size_t, std::size_t, const std::atomic<bool>& cancelled) {
+    inside = true;
+    while (!cancelled) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(5ms);
+    inside = false;
+  });
+  slow.start(5);
+  while (!inside) std::this_thread::sleep_for(1ms);
+  slow.cancel();
+  CHECK_FALSE(inside.load());
+}
+
+TEST_CASE("a wait for a thing that never comes ends at the deadline") {
+  detail::prefetcher stuck(1, 30ms, [](std::size_t, std::size_t, const std::atomic<bool>& cancelled) {
+    while (!cancelled) std::this_thread::sleep_for(1ms);
+  });
+  stuck.start(5);
+  const auto before = std::chrono::steady_clock::now();
+  CHECK_THROWS_WITH_AS(stuck.next(),
+                       doctest::Contains("waited for a batch longer than the deadline of 30 ms"), error);
+  CHECK(std::chrono::steady_clock::now() - before < 5s);
+}
+
+TEST_CASE("a prefetcher can be destroyed at any moment") {
+  for (int round = 0; round < 200; ++round) {
+    detail::prefetcher made(2, 10s, [](std::size_t, std::size_t, const auto&) {});
+    if (round % 4 != 0) made.start(100);
+    for (int i = 0; i < round % 4 * 3; ++i) made.next();
+  }
+}

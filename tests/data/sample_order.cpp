@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <cairn/data/data_partitioner.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/sample_order.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+
+using namespace cairn;
+
+namespace {
+
+struct backwards { // a user's own
+  std::size_t count(std::size_t samples) const { return samples; }
+  std::uint64_t epoch() const { return 0; }
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    indices.clear();
+    while (samples-- > 0) indices.push_back(samples);
+  }
+};
+struct unfinished {
+  std::size_t count(std::size_t samples) const { return samples; }
+};
+struct one_of_four {
+  int rank() const { return 1; }
+  int size() const { return 4; }
+};
+
+} // namespace
+
+TEST_CASE("sample_order and ranked accept what answers their questions") {
+  static_assert(sample_order<sequential_sampler>);
+  static_assert(sample_order<distributed_sampler>);
+  static_assert(sample_order<data_partitioner>);
+  static_assert(sample_order<backwards>);
+  static_assert(!sample_order<unfinished>);
+  static_assert(ranked<one_of_four>);
+  static_assert(!ranked<int>);
+}
+
+TEST_CASE("a place is one of its ranks") {
+  CHECK(detail::checked_place(1, 4U, "x").rank == 1);
+  CHECK_THROWS_WITH_AS(
+      detail::checked_place(4, 4, "mine"),
+      doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), error);
+  CHECK_THROWS_AS(detail::checked_place(0, 0, "mine"), error);
+  CHECK_THROWS_WITH_AS(detail::checked_place(-1, 4, "mine"),
+                       doctest::Contains("expected a rank of 0 or more, found -1"), error);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <cairn/data/sequential_sampler.hpp>
+
+TEST_CASE("sequential_sampler reads everything from the first to the last") {
+  const cairn::sequential_sampler order;
+  std::vector<std::size_t> indices{9, 9};
+  order.order(4, indices);
+  CHECK(order.count(4) == 4);
+  CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3});
+  order.order(0, indices);
+  CHECK(indices.empty());
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <cairn/data/transform.hpp>
+
+using namespace cairn;
+
+TEST_CASE("sample_transform accepts callables, lambdas among them") {
+  const auto negate = [](std::span<float> sample, const shape&, const random_key&) {
+    for (float& x : sample) x = -x;
+  };
+  static_assert(sample_transform<decltype(negate), float>);
+  static_assert(!sample_transform<decltype(negate), double>);
+  static_assert(sample_transform<no_transform, double>);
+  static_assert(!sample_transform<int, float>);
+}
+
+TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::size_t keys = 0;
+  for (const std::uint64_t seed : {0ULL, 1ULL})
+    for (const std::uint64_t epoch : {0ULL, 1ULL})
+      for (const std::uint64_t sample : {0ULL, 1ULL, 0x100000000ULL, 0x100000001ULL, 0x200000000ULL}) {
+        const auto block = random_block(sample_key(seed, epoch, sample), 0);
+        seen.emplace((std::uint64_t{block[0]} << 32) | block[1], (std::uint64_t{block[2]} << 32) | block[3]);
+        ++keys;
+      }
+  CHECK(seen.size() == keys);
+  static_assert(sample_key(3, 2, 1) == sample_key(3, 2, 1));
+  static_assert(sample_key(3, 2, 1).seed != 3); // what a layer draws with the same seed is something else
+}
