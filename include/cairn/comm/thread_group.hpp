@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cairn/comm/call_ring.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
+
+namespace cairn::detail {
+
+// What the ranks of one threads::run share: their calls, the communication threads (one for each rank), and
+// the first failure.
+//
+// Pieces of calls are taken by the communication threads and by ranks that wait. Who takes a piece has no
+// influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
+// wait for the thread that the system wakes last.
+//
+// A failure is final. `halted_` stops the taking of pieces; `failed_` says that the reason is known too. A
+// span goes back to its owner only when no piece is being worked on (quiesce): that lasts microseconds of
+// copying, and depends on no other rank's progress.
+//
+// All atomics are sequentially consistent, because every way to sleep here rests on "either I see your
+// number, or you see that I am asleep". A call costs a dozen of them, far less than its one change of thread.
+class thread_group {
+public:
+  thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
+      : deadline_(deadline), calls_(size, capacity),
+        ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+    if (size == 1) return;
+    try {
+      for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  thread_group(const thread_group&) = delete;
+  thread_group& operator=(const thread_group&) = delete;
+  ~thread_group() { stop(); }
+
+  int size() const { return calls_.size(); }
+  bool halted() const { return halted_.load(); }
+
+  // Starts this rank's next call and returns its number, from 0. A rank that differs from the others in it,
+  // or counts on one that has returned, is told so by wait(). Texts count calls from 1.
+  std::uint64_t start(int rank, const rank_call& asked) {
+    const std::uint64_t call = calls_.started(rank);
+    if (stuck(rank)) throw error(prefix(rank, call, asked) + "it cannot start, because " + reason());
+    if (!calls_.has_room(call))
+      throw error(
+          prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
+          " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
+    if (calls_.post(rank, asked)) make_ready(call);
+    if (somebody_left_.load()) check_that_nobody_left(rank, call);
+    return call;
+  }
+
+  // Returns when the call is over; throws on failure or after the deadline, when no piece is being worked on.
+  void wait(int rank, std::uint64_t call) {
+    if (calls_.over(call)) return;
+    std::atomic<std::uint64_t>& waits_before = ranks_[static_cast<std::size_t>(rank)].waits_before;
+    waits_before.store(call + 1);
+    const auto give_up = clock::now() + deadline_;
+    // A rank that waits takes pieces itself: where every core has a rank, that saves two changes of thread.
+    auto sleep_at = clock::now() + spin;
+    while (!calls_.over(call)) {
+      if (help(call + 1)) {
+        sleep_at = clock::now() + spin;
+      } else if (stuck(rank)) {
+        throw_failure(rank, call);
+      } else if (clock::now() < sleep_at) {
+        relax();
+      } else if (!sleep(rank, call, give_up)) {
+        fail(late_text(call));
+      }
+    }
+    waits_before.store(0);
+  }
+
+  // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
+  // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
+  void drop(int rank, std::uint64_t call) noexcept {
+    if (calls_.over(call)) return;
+    int nobody = -1;
+    dropped_by_.compare_exchange_strong(nobody, rank);
+    halted_.store(true);
+    quiesce();
+  }
+
+  // The rank's body has returned: whoever counts on another call of it waits in vain. This looks at the
+  // others' calls after it has set its flag, they look at the flag after they have counted their call: one of
+  // them sees it.
+  void leave(int rank) {
+    ranks_[static_cast<std::size_t>(rank)].left.store(true);
+    somebody_left_.store(true);
+    if (dropped_by_.load() == rank) fail(dropped_text());
+    for (int other = 0; other < size(); ++other)
+      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
+        fail(left_text(rank, other, calls));
+  }
+
+  // The rank's body has thrown.
+  void threw(int rank, std::exception_ptr thrown, const std::string& what) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) {
+        thrown_ = std::move(thrown);
+        thrown_text_ =
+            "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
+      }
+    }
+    fail("rank " + std::to_string(rank) + " threw: " + what);
+  }
+
+  // When all bodies are over: throws cairn::error with the first exception nested in it, if there was one.
+  void rethrow_first() const {
+    if (!thrown_) return;
+    try {
+      std::rethrow_exception(thrown_);
+    } catch (...) {
+      std::throw_with_nested(error(thrown_text_));
+    }
+  }
+
+  // The first failure wins, and every rank is told of it.
+  void fail(const std::string& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failed_.load()) return;
+      failure_ = text;
+      halted_.store(true);
+      failed_.store(true);
+    }
+    waiters_.notify_all();
+  }
+
+private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds spin{5}; // about what falling asleep and waking up costs
+
+  struct alignas(alignment) rank_state {
+    std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
+    std::atomic<bool> left{false};
+  };
+
+  static void relax() {
+#if CAIRN_X86
+    __builtin_ia32_pause();
+#else
+    std::this_thread::yield();
+#endif
+  }
+
+  // By the last rank that started the call; it has seen what the others asked for.
+  void make_ready(std::uint64_t call) {
+    const rank_call& first = calls_.asked(0, call);
+    for (int rank = 1; rank < size(); ++rank)
+      if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
+        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " +
+                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank));
+    const std::uint64_t pieces = calls_.publish(call);
+    if (size() == 1) { // no other threads: the call is over before it has returned
+      while (help()) continue;
+      return;
+    }
+    // A rank that waits for this call has nothing else to do: a small call is left to it alone.
+    bool awaited = false;
+    for (int rank = 0; rank < size(); ++rank)
+      awaited = awaited || ranks_[static_cast<std::size_t>(rank)].waits_before.load() > call;
+    if (awaited) wake(waiting_, waiters_);
+    if (!awaited || pieces > 1) wake(idle_, idlers_, pieces > 1);
+  }
+
+  // Between a sleeper's last look and its sleep it holds the mutex, so taking the mutex once is enough for
+  // the notice not to come too early.
+  void wake(const std::atomic<int>& sleepers, std::condition_variable& bed, bool all = true) {
+    if (sleepers.load() == 0) return;
+    { const std::lock_guard lock(mutex_); }
+    all ? bed.notify_all() : bed.notify_one();
+  }
+
+  // False after the deadline.
+  bool sleep(int rank, std::uint64_t call, clock::time_point give_up) {
+    std::unique_lock lock(mutex_);
+    waiting_.fetch_add(1);
+    const bool woken = waiters_.wait_until(lock, give_up, [&] {
+      return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1));
+    });
+    waiting_.fetch_sub(1);
+    return woken;
+  }
+
+  // A communication thread. When it has nothing to do, nobody waits for it but the destructor, which wakes
+  // it: so this is the one wait without a deadline.
+  void work() {
+    for (;;) {
+      while (help()) continue;
+      std::unique_lock lock(mutex_);
+      idle_.fetch_add(1);
+      idlers_.wait(lock, [&] { return stopping_ || (!halted() && calls_.has_piece()); });
+      idle_.fetch_sub(1);
+      if (stopping_) return;
+    }
+  }
+
+  // Takes and does the next piece of the calls before `end`; false if there is none.
+  bool help(std::uint64_t end = ~std::uint64_t{0}) {
+    if (!calls_.has_piece(end)) return false;
+    active_.fetch_add(1); // before the look at halted_: this thread sees it, or quiesce() sees this thread
+    call_ring::piece taken;
+    const bool found = !halted() && calls_.take(end, taken);
+    if (found) {
+      calls_.carry_out(taken);
+      if (calls_.finish(taken)) wake(waiting_, waiters_);
+    }
+    active_.fetch_sub(1);
+    return found;
+  }
+
+  // After halted_ has been set. It yields rather than sleeps: a piece is over in some 10 microseconds.
+  void quiesce() const {
+    while (active_.load() != 0) std::this_thread::yield();
+  }
+
+  // Whether this rank has nothing to hope for. Another rank's drop() is not enough: that rank is on its way
+  // out with an exception, whose text is worth the wait.
+  bool stuck(int rank) const { return failed_.load() || dropped_by_.load() == rank; }
+
+  void check_that_nobody_left(int rank, std::uint64_t call) {
+    for (int other = 0; other < size(); ++other)
+      if (ranks_[static_cast<std::size_t>(other)].left.load() && calls_.started(other) <= call)
+        fail(left_text(other, rank, calls_.started(other)));
+  }
+
+  [[noreturn]] void throw_failure(int rank, std::uint64_t call) {
+    const std::string why = reason();
+    quiesce();
+    throw error(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because " + why);
+  }
+
+  // Only when the group is halted. failure_ never changes once failed_ is set.
+  const std::string& reason() {
+    if (!failed_.load()) fail(dropped_text());
+    return failure_;
+  }
+
+  std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
+    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " +
+           std::to_string(call + 1) + ", " + asked.text() + ": ";
+  }
+  std::string dropped_text() const {
+    return "rank " + std::to_string(dropped_by_.load()) + " gave up a call without waiting for it";
+  }
+  std::string left_text(int rank, int other, std::uint64_t calls) const {
+    return "rank " + std::to_string(rank) + " returned after " + std::to_string(calls) + " calls, but rank " +
+           std::to_string(other) + " has started call " + std::to_string(calls + 1);
+  }
+  std::string late_text(std::uint64_t call) const {
+    if (dropped_by_.load() >= 0) return dropped_text();
+    const std::string within = " within " + std::to_string(deadline_.count()) + " ms";
+    std::string late;
+    for (int rank = 0; rank < size(); ++rank)
+      if (const std::uint64_t calls = calls_.started(rank); calls <= call)
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) +
+                " calls started)";
+    const std::string number = "call " + std::to_string(call + 1);
+    if (late.empty()) return number + " was started by all ranks, but was not over" + within;
+    return number + " was not started by " + late + within;
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    idlers_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  std::chrono::milliseconds deadline_;
+  call_ring calls_;
+  std::unique_ptr<rank_state[]> ranks_;
+  std::atomic<bool> somebody_left_{false};
+
+  std::atomic<bool> halted_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<int> dropped_by_{-1};
+  std::atomic<int> active_{0};  // threads that look for a piece or work on one
+  std::atomic<int> idle_{0};    // communication threads that sleep
+  std::atomic<int> waiting_{0}; // ranks that sleep
+
+  std::mutex mutex_; // of what follows, and of falling asleep
+  std::condition_variable idlers_;
+  std::condition_variable waiters_;
+  bool stopping_ = false;
+  std::string failure_;
+  std::exception_ptr thrown_; // the first that a body threw
+  std::string thrown_text_;
+
+  std::vector<std::thread> workers_;
+};
+
+} // namespace cairn::detail

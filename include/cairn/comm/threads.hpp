@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cairn/comm/communicator.hpp>
+#include <cairn/comm/thread_group.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn {
+
+// One rank of threads::run, and its communicator; called threads::rank. It is used by one thread at a time,
+// and lives as long as its body runs. Sums are taken in the order of the ranks, ((rank 0 + rank 1) + rank 2)
+// + …: their bits depend on no timing, and not on how a span was cut into calls.
+class thread_rank {
+public:
+  static constexpr std::string_view name = "threads";
+
+  // A pending. When an exception destroys it unwaited, it stops the calls of all ranks, so that none of them
+  // touches a span that is about to be freed.
+  class [[nodiscard]] ticket {
+  public:
+    ticket() = default;
+    ticket(ticket&& other) noexcept
+        : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
+    ticket& operator=(ticket&& other) noexcept {
+      ticket replaced(std::move(*this));
+      group_ = std::exchange(other.group_, nullptr);
+      rank_ = other.rank_;
+      call_ = other.call_;
+      return *this;
+    }
+    ~ticket() {
+      if (group_ == nullptr) return;
+      assert((group_->halted() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
+      group_->drop(rank_, call_);
+    }
+
+    // Blocks until the sum is there. Throws cairn::error when the call failed or the deadline is over.
+    template <class Queue>
+    void wait(Queue&) {
+      if (detail::thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
+    }
+
+  private:
+    friend class thread_rank;
+    ticket(detail::thread_group& group, int rank, std::uint64_t call)
+        : group_(&group), rank_(rank), call_(call) {}
+
+    detail::thread_group* group_ = nullptr;
+    int rank_ = 0;
+    std::uint64_t call_ = 0;
+  };
+
+  thread_rank(const thread_rank&) = delete;
+  thread_rank& operator=(const thread_rank&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return group_.size(); }
+
+  // The queue plays no part: what has been put into a cpu's queue is done. Throws cairn::error when a rank
+  // has failed, or when options::max_in_flight calls of this rank are not over.
+  template <class Queue>
+  ticket all_reduce(Queue&, std::span<float> span) {
+    return start({detail::rank_call::kind::sum_float, 0, span.data(), span.size()});
+  }
+  template <class Queue>
+  ticket all_reduce(Queue&, std::span<double> span) {
+    return start({detail::rank_call::kind::sum_double, 0, span.data(), span.size()});
+  }
+  template <class Queue>
+  ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
+    if (root < 0 || root >= size())
+      throw error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
+                  std::to_string(size() - 1));
+    return start({detail::rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
+  }
+
+private:
+  friend class threads;
+  thread_rank(detail::thread_group& group, int rank) : group_(group), rank_(rank) {}
+
+  ticket start(const detail::rank_call& asked) { return ticket(group_, rank_, group_.start(rank_, asked)); }
+
+  detail::thread_group& group_;
+  int rank_;
+};
+
+static_assert(communicator<thread_rank>);
+
+// Several ranks in one process: threads{2}.run([&](threads::rank& rank) { … }) calls the body once for each
+// rank, each on a thread of its own (rank 0 on the caller's), and returns when all have returned. It can be
+// run again.
+class threads {
+public:
+  using rank = thread_rank;
+
+  struct options {
+    // How long a wait for other ranks lasts at most.
+    std::chrono::milliseconds deadline{30'000};
+    // How many calls a rank may have started that are not over. Bounds the memory that is set aside: about
+    // 100 bytes for each call and rank.
+    std::size_t max_in_flight = 4096;
+  };
+
+  explicit threads(int ranks) : threads(ranks, options{}) {}
+  threads(int ranks, options chosen) : ranks_(ranks), options_(chosen) {
+    if (ranks < 1)
+      throw error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 or more");
+    if (chosen.max_in_flight < 1) throw error("threads: max_in_flight is 0, but must be 1 or more");
+    if (chosen.deadline.count() < 1) throw error("threads: the deadline must be 1 ms or more");
+    // A later end of the clock than anybody lives to see, and no overflow.
+    options_.deadline = std::min<std::chrono::milliseconds>(chosen.deadline, std::chrono::hours(24 * 365));
+  }
+
+  int size() const { return ranks_; }
+
+  // When a body throws, waits on all other ranks throw cairn::error with its text. When all have returned,
+  // run throws cairn::error with the number of the rank that threw first, and its text; its exception is
+  // nested in it. A body that never returns is waited for: a thread cannot be ended from outside.
+  template <std::invocable<rank&> Body>
+  void run(Body&& body) const {
+    detail::thread_group group(ranks_, options_.deadline, options_.max_in_flight);
+    const auto run_rank = [&](int number) {
+      rank self(group, number);
+      try {
+        body(self);
+        group.leave(number);
+      } catch (const std::exception& thrown) {
+        group.threw(number, std::current_exception(), thrown.what());
+      } catch (...) {
+        group.threw(number, std::current_exception(), "something that is no std::exception");
+      }
+    };
+    std::vector<std::thread> others;
+    others.reserve(static_cast<std::size_t>(ranks_));
+    try {
+      for (int number = 1; number < ranks_; ++number) others.emplace_back(run_rank, number);
+      run_rank(0);
+    } catch (const std::exception& thrown) { // no more threads to be had
+      group.threw(static_cast<int>(others.size()) + 1, std::current_exception(), thrown.what());
+    }
+    for (std::thread& other : others) other.join();
+    group.rethrow_first();
+  }
+
+private:
+  int ranks_;
+  options options_;
+};
+
+} // namespace cairn

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/comm/fault_injecting.hpp>
+#include <cairn/comm/loopback.hpp>
+#include <cairn/comm/threads.hpp>
+#include <doctest/doctest.h>
+
+using cairn::fault;
+using cairn::threads;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct any_queue {};
+
+static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback>>);
+static_assert(cairn::communicator<cairn::fault_injecting<threads::rank>>);
+
+// Rank 1 of 2 has the fault; both make three calls and a broadcast. Returns what run throws.
+std::string run_with(fault planned, std::atomic<int>& finished) {
+  try {
+    threads{2, {.deadline = 100ms}}.run([&](threads::rank& rank) {
+      any_queue queue;
+      cairn::fault_injecting faulty(rank, rank.rank() == 1 ? planned : fault{});
+      std::vector<float> values(1000, 1.0F);
+      std::vector<double> others(1000, 1.0);
+      faulty.all_reduce(queue, values).wait(queue);
+      faulty.all_reduce(queue, others).wait(queue);
+      auto pending = faulty.all_reduce(queue, values);
+      auto moved = std::move(pending);
+      moved.wait(queue);
+      pending.wait(queue);
+      faulty.broadcast(queue, std::as_writable_bytes(std::span(values)), 1).wait(queue);
+      if (values == std::vector<float>(1000, 4.0F) && others == std::vector<double>(1000, 2.0)) ++finished;
+    });
+  } catch (const cairn::error& thrown) {
+    return thrown.what();
+  }
+  return {};
+}
+
+} // namespace
+
+TEST_CASE("fault_injecting: without a fault it is the communicator within") {
+  std::atomic<int> finished{0};
+  CHECK(run_with({}, finished).empty());
+  CHECK(finished == 2);
+  CHECK(run_with({fault::kind::late, 2, 5ms}, finished).empty());
+  CHECK(finished == 4);
+}
+
+TEST_CASE("fault_injecting: a call that fails to start") {
+  std::atomic<int> finished{0};
+  const std::string text = run_with({fault::kind::fails_to_start, 2}, finished);
+  CHECK(text == "threads: rank 1 of 2 threw: fault_injecting: call 2 fails to start, as was asked for");
+  CHECK(finished == 0);
+}
+
+TEST_CASE("fault_injecting: a wait that fails") {
+  std::atomic<int> finished{0};
+  const std::string text = run_with({fault::kind::fails_in_wait, 1}, finished);
+  CHECK(text == "threads: rank 1 of 2 threw: fault_injecting: this wait fails, as was asked for");
+  CHECK(finished == 0);
+}
+
+TEST_CASE("fault_injecting: a delay beyond the deadline") {
+  std::atomic<int> finished{0};
+  const std::string text = run_with({fault::kind::late, 0, 400ms}, finished);
+  CHECK(text.find("call 1 was not started by rank 1 (0 calls started) within 100 ms") != std::string::npos);
+  CHECK(finished == 0);
+}
