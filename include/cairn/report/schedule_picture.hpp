@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/schedule.hpp>
+#include <cairn/report/axis.hpp>
+#include <cairn/report/file.hpp>
+#include <cairn/report/format.hpp>
+#include <cairn/report/memory_plot.hpp>
+#include <cairn/report/stage_plot.hpp>
+#include <cairn/report/svg.hpp>
+#include <cairn/report/timeline.hpp>
+
+namespace cairn {
+
+// One schedule to draw. The spans are read while drawing only. `live` is that of the memory plan: bytes alive during
+// each op. `leaving` (see departures()) may be empty: then no communication is drawn.
+struct picture_panel {
+  std::string name; // the policy, as the user writes it
+  chain stages;
+  std::span<const op> ops;
+  std::span<const std::size_t> live;
+  std::span<const bucket_departure> leaving{};
+};
+
+// What is common to all panels of a picture.
+struct picture_settings {
+  std::string title = "One training step";
+  std::vector<std::string> stage_names{}; // shown where rows are high enough
+  std::size_t store_all_peak = 0;         // bytes; 0: not drawn
+  double flops_per_byte = 20; // operations of one rank in the time in which a byte of gradients is reduced
+  double width = 1200;        // pixels
+};
+
+namespace detail {
+
+// Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by eye.
+class schedule_picture {
+public:
+  schedule_picture(std::span<const picture_panel> panels, const picture_settings& settings)
+      : panels_(panels), settings_(settings) {
+    check();
+    double most_time = 0;
+    std::size_t most_bytes = settings.store_all_peak;
+    std::size_t most_stages = 1;
+    for (const picture_panel& p : panels) {
+      times_.push_back(make_timeline(p.stages, p.ops, p.leaving, settings.flops_per_byte));
+      // A slow network must not squeeze the schedule into a corner: the scale ends at twice the work.
+      most_time = std::max(most_time, std::min(times_.back().end, 2 * times_.back().work));
+      most_bytes =
+          std::max(most_bytes, *std::max_element(p.live.begin(), p.live.begin() + offset(p.ops.size())));
+      most_stages = std::max(most_stages, p.stages.size());
+      communicates_ = communicates_ || !p.leaving.empty();
+    }
+    // High rows for few stages; many stages share a height that still fits on a screen.
+    const double room = most_stages > 400 ? 560 : panels.size() > 2 ? 300 : 440;
+    row_ = std::min(30.0, room / static_cast<double>(most_stages));
+    bytes_ = 1.15 * static_cast<double>(std::max<std::size_t>(1, most_bytes));
+
+    double margin = svg_writer::width_of("1023 MiB", 11);
+    for (std::size_t p = 0; p < panels.size(); ++p) margin = std::max(margin, rows(p, 0).label_width());
+    x_ = {margin + 20, settings.width - 24, most_time > 0 ? most_time : 1};
+  }
+
+  std::string draw() const {
+    double height = header_height;
+    for (const picture_panel& p : panels_) height += panel_height(p);
+    svg_writer to(settings_.width, height,
+                  "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
+    to.rectangle(0, 0, settings_.width, height, "fill=\"#fff\"");
+    to.text(20, 32, settings_.title, 18, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    draw_legend(to, 58);
+    double top = header_height;
+    for (std::size_t p = 0; p < panels_.size(); ++p) {
+      draw_panel(to, p, top);
+      top += panel_height(panels_[p]);
+    }
+    return to.str();
+  }
+
+private:
+  static constexpr double header_height = 74;
+  static constexpr double facts_height = 40; // the line with the policy and its numbers, and space for "loss"
+  static constexpr double lane_height = 16;
+  static constexpr double space = 30; // between the stages and the bytes
+  static constexpr double memory_height = 130;
+  static constexpr double foot_height = 52;
+
+  static std::ptrdiff_t offset(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+
+  void check() const {
+    for (const picture_panel& p : panels_)
+      if (p.live.size() < p.ops.size() || p.ops.empty() || p.stages.size() == 0)
+        throw error("draw_schedules: expected stages, ops and live bytes for each of the " +
+                    std::to_string(p.ops.size()) + " ops of '" + p.name + "', found " +
+                    std::to_string(p.live.size()) +
+                    " numbers of bytes; take them from the memory plan of the same schedule");
+  }
+
+  double panel_height(const picture_panel& p) const {
+    return facts_height + row_ * static_cast<double>(p.stages.size()) +
+           (p.leaving.empty() ? 0 : lane_height + 10) + space + memory_height + foot_height;
+  }
+
+  stage_plot rows(std::size_t p, double top) const {
+    return {panels_[p].stages, panels_[p].ops, &times_[p], x_, top, row_, settings_.stage_names};
+  }
+
+  static bool has(const picture_panel& p, picture_kind kind) {
+    return std::any_of(p.ops.begin(), p.ops.end(), [kind](const op& o) {
+      return stage_plot::works(o) && stage_plot::kind_of(o) == kind;
+    });
+  }
+
+  // Only what occurs is explained.
+  void draw_legend(svg_writer& to, double base) const {
+    double at = 20;
+    for (std::size_t k = 0; k < picture_colours.size(); ++k) {
+      const auto kind = static_cast<picture_kind>(k);
+      const bool occurs =
+          kind == picture_kind::stored || (kind == picture_kind::communication && communicates_) ||
+          std::any_of(panels_.begin(), panels_.end(), [kind](const auto& p) { return has(p, kind); });
+      if (!occurs) continue;
+      to.rectangle(at, base - 10, 12, 12, "rx=\"2\" fill=\"" + std::string(picture_colours[k]) + "\"");
+      to.text(at + 18, base, picture_words[k], 12, text_anchor::start, "fill=\"#333\"");
+      at += 18 + svg_writer::width_of(picture_words[k], 12) + 14;
+    }
+  }
+
+  void draw_facts(svg_writer& to, std::size_t p, std::size_t peak, double base) const {
+    const picture_panel& panel = panels_[p];
+    to.text(20, base, panel.name, 14, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    std::string facts = format_count(panel.stages.size()) + " stages · batch " +
+                        format_count(panel.stages.batch) + " · peak " + format_bytes(peak);
+    if (settings_.store_all_peak > 0 && peak != settings_.store_all_peak)
+      facts += " = " + fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
+               " of store_all";
+    facts += " · predicted time " + fixed(times_[p].work_ratio, 2) + " × a step without recomputation";
+    if (!panel.leaving.empty()) {
+      const double exposed = (times_[p].end - times_[p].work) / times_[p].work * times_[p].work_ratio;
+      facts += " + " + fixed(exposed, 2) + " waiting for gradients";
+    }
+    to.text(20 + svg_writer::width_of(panel.name, 14) + 18, base, facts, 12, text_anchor::start,
+            "fill=\"#555\"");
+  }
+
+  void draw_panel(svg_writer& to, std::size_t p, double top) const {
+    const picture_panel& panel = panels_[p];
+    const timeline& times = times_[p];
+    const stage_plot stages = rows(p, top + facts_height);
+    const double lane = stages.bottom() + 6;
+    const double memory_top = stages.bottom() + (panel.leaving.empty() ? 0 : lane_height + 10) + space;
+    const memory_plot memory{
+        panel.live, &times, x_, {memory_top + memory_height, memory_top, bytes_}, settings_.store_all_peak,
+        "store_all"};
+    draw_facts(to, p, memory.peak(), top + 14);
+
+    // Time runs through both halves.
+    const double step = decimal_step(x_.most, 8);
+    for (double t = 0; t <= x_.most * (1 + 1e-9); t += step) {
+      to.line(x_(t), stages.top, x_(t), memory.y.from, "stroke=\"#eceff2\"");
+      to.text(x_(t), memory.y.from + 17, svg_writer::number(t), 11, text_anchor::middle, "fill=\"#555\"");
+    }
+    to.text(x_.to, memory.y.from + 35, "predicted time, in forwards of the whole network", 11,
+            text_anchor::end, "fill=\"#555\"");
+    to.line(x_.from, stages.bottom(), x_.to, stages.bottom(), "stroke=\"#9aa3ad\"");
+
+    to.text(x_.from - 8, stages.top - 9, "stage", 11, text_anchor::end, "fill=\"#555\"");
+    stages.draw_labels(to);
+    stages.draw_stored(to);
+    for (const auto kind : {picture_kind::forward, picture_kind::recompute, picture_kind::backward})
+      if (has(panel, kind)) stages.draw_ops(to, kind);
+    if (!panel.leaving.empty()) {
+      to.text(x_.from - 8, lane + lane_height / 2 + 4, "buckets", 11, text_anchor::end, "fill=\"#555\"");
+      stages.draw_buckets(to, panel.leaving, lane, lane_height);
+    }
+
+    memory.draw_grid(to);
+    memory.draw_curve(to);
+    draw_turn(to, panel, times, stages.top, memory.y.from);
+    memory.draw_name(to);
+    memory.draw_peak(to);
+  }
+
+  // Where the way up ends and the way back begins.
+  void draw_turn(svg_writer& to, const picture_panel& panel, const timeline& times, double top,
+                 double bottom) const {
+    const auto turn =
+        std::find_if(panel.ops.begin(), panel.ops.end(), [](const op& o) { return o.kind == op_kind::turn; });
+    if (turn == panel.ops.end() || !has(panel, picture_kind::backward)) return;
+    const double at = x_(times.ops[static_cast<std::size_t>(turn - panel.ops.begin())].begin);
+    to.line(at, top - 4, at, bottom, "stroke=\"#6b7683\" stroke-width=\"1\" stroke-dasharray=\"2 3\"");
+    to.text(at, top - 9, "loss", 11, text_anchor::middle, "fill=\"#555\"");
+  }
+
+  std::span<const picture_panel> panels_;
+  const picture_settings& settings_;
+  std::vector<timeline> times_;
+  axis_scale x_{};
+  double row_ = 1;   // height of a stage's row
+  double bytes_ = 1; // top of the scale of bytes
+  bool communicates_ = false;
+};
+
+} // namespace detail
+
+// Draws schedules one above the other, with common scales, as the text of an SVG file. Above, time runs to the right
+// and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak. Widths are
+// predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not belong together.
+inline std::string draw_schedules(std::span<const picture_panel> panels,
+                                  const picture_settings& settings = {}) {
+  return detail::schedule_picture(panels, settings).draw();
+}
+
+// The same for one schedule.
+inline std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
+  return draw_schedules({&panel, 1}, settings);
+}
+
+// Writes a drawing to a file, whole or not at all.
+inline void write_svg(const std::filesystem::path& path, std::string_view drawing) {
+  write_file_atomically(path, drawing);
+}
+
+} // namespace cairn

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include <limits>
+
+#include <cairn/report/format.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+TEST_CASE("bytes are given in the largest binary unit that they fill") {
+  CHECK(format_bytes(0) == "0 B");
+  CHECK(format_bytes(1023) == "1023 B");
+  CHECK(format_bytes(1024) == "1.00 KiB");
+  CHECK(format_bytes(12800) == "12.5 KiB");
+  CHECK(format_bytes(std::size_t{3} << 20) == "3.00 MiB");
+  CHECK(format_bytes((std::size_t{1} << 20) - 1) == "1.00 MiB"); // not "1024 KiB"
+  CHECK(format_bytes(std::size_t{5} << 40) == "5.00 TiB");
+  CHECK(format_bytes(std::numeric_limits<std::size_t>::max()) == "16.0 EiB");
+}
+
+TEST_CASE("three digits stay three where rounding carries") {
+  CHECK(detail::three_digits(9.994) == "9.99");
+  CHECK(detail::three_digits(9.996) == "10.0");
+  CHECK(detail::three_digits(99.96) == "100");
+  CHECK(detail::three_digits(-12.34) == "-12.3");
+}
+
+TEST_CASE("a number of any size fits") {
+  CHECK(detail::fixed(1e300, 2) == "1.00e+300");
+  CHECK(detail::fixed(-123456789012345.0, 2) == "-123456789012345.00");
+}
+
+TEST_CASE("durations choose their unit") {
+  CHECK(format_duration(8.5e-8) == "85.0 ns");
+  CHECK(format_duration(1.23e-5) == "12.3 us");
+  CHECK(format_duration(4.56e-3) == "4.56 ms");
+  CHECK(format_duration(0.9999) == "1.00 s");
+  CHECK(format_duration(119.4) == "119 s");
+  CHECK(format_duration(119.6) == "02:00");
+  CHECK(format_duration(std::numeric_limits<double>::infinity()) == "?");
+}
+
+TEST_CASE("a clock shows hours only when there are any") {
+  CHECK(format_clock(7.9) == "00:07");
+  CHECK(format_clock(754) == "12:34");
+  CHECK(format_clock(3723) == "1:02:03");
+  CHECK(format_clock(-1) == "?");
+  CHECK(format_clock(std::numeric_limits<double>::quiet_NaN()) == "?");
+}
+
+TEST_CASE("rates have decimal prefixes") {
+  CHECK(format_rate(0.25) == "0.25");
+  CHECK(format_rate(999.4) == "999");
+  CHECK(format_rate(999.6) == "1.00k");
+  CHECK(format_rate(4560000) == "4.56M");
+}
+
+TEST_CASE("counts have commas, checksums all their digits") {
+  CHECK(format_count(21) == "21");
+  CHECK(format_count(1021) == "1,021");
+  CHECK(format_count(1234567) == "1,234,567");
+  CHECK(format_checksum(0) == "0000000000000000");
+  CHECK(format_checksum(0x0123456789abcdefULL) == "0123456789abcdef");
+}

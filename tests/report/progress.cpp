@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/report/progress.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+// A clock that goes on only when it is told to.
+struct set_clock {
+  using duration = std::chrono::milliseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<set_clock>;
+  static inline time_point time{};
+  static time_point now() { return time; }
+  static void pass(int milliseconds) { time += duration(milliseconds); }
+};
+
+// A file in memory: a place to write that is no terminal.
+struct paper {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
+
+  std::string text() const {
+    std::string out;
+    std::rewind(file.get());
+    for (int c = 0; (c = std::fgetc(file.get())) != EOF;) out += static_cast<char>(c);
+    std::fseek(file.get(), 0, SEEK_END);
+    return out;
+  }
+  std::vector<std::string> pieces(char end) const {
+    std::vector<std::string> out(1);
+    for (const char c : text()) {
+      if (c == end) out.emplace_back();
+      else out.back() += c;
+    }
+    return out;
+  }
+};
+
+using bar = progress<set_clock>;
+
+progress_settings on_terminal(const paper& p, std::size_t columns, bool utf8 = false) {
+  return {.label = "epoch 1/2", .out = p.file.get(), .terminal = true, .columns = columns, .utf8 = utf8};
+}
+
+} // namespace
+
+TEST_CASE("without a terminal there are plain lines, seconds apart, and one at the end") {
+  const paper p;
+  {
+    bar b(1000,
+          {.label = "epoch 1/2", .out = p.file.get()}); // finds out by itself that a file is no terminal
+    for (int i = 0; i < 100; ++i) {
+      set_clock::pass(100);
+      b.advance(10, {{"loss", 0.5}});
+    }
+  }
+  CHECK(p.text() == "epoch 1/2:  50% 500/1,000 [00:05<00:05, 100 samples/s, loss=0.5]\n"
+                    "epoch 1/2: 100% 1,000/1,000 [00:10<00:00, 100 samples/s, loss=0.5]\n"
+                    "epoch 1/2: 100% 1,000/1,000 [00:10, 100 samples/s, loss=0.5]\n");
+}
+
+TEST_CASE("on a terminal the line is drawn in place, ten times a second at most") {
+  const paper p;
+  {
+    bar b(1000, on_terminal(p, 80));
+    for (int i = 0; i < 1000; ++i) {
+      set_clock::pass(1);
+      b.advance(1);
+    }
+  }
+  const auto lines = p.pieces('\r');
+  REQUIRE(lines.size() == 1 + 1 + 10 + 1); // nothing, the empty bar, ten updates, the last line
+  CHECK(lines[1] == "epoch 1/2:   0%|                           |     0/1,000 [00:00<?, ? samples/s]");
+  CHECK(lines[6] == "epoch 1/2:  50%|#########5         |   500/1,000 [00:00<00:01, 1.00k samples/s]");
+  CHECK(lines.back().find("100%|####") != std::string::npos);
+  CHECK(lines.back().back() == '\n');
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) CHECK(lines[i].find('\n') == std::string::npos);
+}
+
+TEST_CASE("no line is as wide as the terminal") {
+  for (const std::size_t columns : {1U, 10U, 20U, 40U, 60U, 81U, 200U})
+    for (const bool utf8 : {false, true}) {
+      const paper p;
+      {
+        bar b(1000, on_terminal(p, columns, utf8));
+        set_clock::pass(1000);
+        b.advance(333, {{"loss", 0.125}});
+      }
+      for (const std::string& line : p.pieces('\r')) {
+        std::size_t width = 0;
+        for (const char c : line) width += c != '\n' && (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+        CHECK(width < columns);
+      }
+    }
+}
+
+TEST_CASE("UTF-8 bars are filled in eighths") {
+  const paper p;
+  {
+    bar b(80, on_terminal(p, 200, true));
+    set_clock::pass(1000);
+    b.advance(33); // of 50 cells: 20 and five eighths
+  }
+  std::string filled = "|";
+  for (int i = 0; i < 20; ++i) filled += "█";
+  CHECK(p.pieces('\r')[2].find(filled + "▋ ") != std::string::npos);
+}
+
+TEST_CASE("a shorter line covers the longer one before it") {
+  const paper p;
+  bar b(0, {.out = p.file.get(), .terminal = true, .columns = 80, .utf8 = false});
+  set_clock::pass(1000);
+  b.advance(1, {{"loss", 0.1234}});
+  set_clock::pass(1000);
+  b.advance(1, {{"loss", 1.0}});
+  const auto lines = p.pieces('\r');
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[2] == "1 samples [00:01, 1.00 samples/s, loss=0.1234]");
+  CHECK(lines[3] == "2 samples [00:02, 1.00 samples/s, loss=1]     ");
+}
+
+TEST_CASE("the time left follows a change of pace; the last line tells the mean") {
+  const paper p;
+  {
+    bar b(100000, {.out = p.file.get(), .line_seconds = 1});
+    for (int i = 0; i < 100; ++i) set_clock::pass(1000), b.advance(100);
+    for (int i = 0; i < 60; ++i) set_clock::pass(1000), b.advance(10);
+  }
+  const auto lines = p.pieces('\n');
+  CHECK(lines[99].find("[01:40<15:00, 100 samples/s]") != std::string::npos);
+  CHECK(lines[159].find(", 10.2 samples/s]") != std::string::npos);
+  CHECK(lines[160].find("10,600/100,000 [02:40, 66.2 samples/s]") != std::string::npos);
+}
+
+TEST_CASE("100 % is shown only when all is done, and never more") {
+  const paper p;
+  {
+    bar b(1000, {.out = p.file.get(), .line_seconds = 0});
+    b.advance(999);
+    b.advance(1);
+    b.advance(500);
+  }
+  const auto lines = p.pieces('\n');
+  CHECK(lines[0].find(" 99% 999/1,000") == 0);
+  CHECK(lines[1].find("100% 1,000/1,000") == 0);
+  CHECK(lines[2].find("100% 1,500/1,000") == 0);
+}
+
+TEST_CASE("without a place to write to it only counts") {
+  bar b(10, {.out = nullptr});
+  b.advance(3, {{"loss", 1.0}});
+  b.finish();
+  CHECK(b.done() == 3);
+}
+
+TEST_CASE("the line is finished once") {
+  const paper p;
+  {
+    bar b(1, {.out = p.file.get()});
+    b.advance(1);
+    b.finish();
+    b.finish();
+  }
+  CHECK(p.pieces('\n').size() == 2);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+
+#include <cairn/report/table.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+table results() {
+  table t({"policy", "ranks", "peak"});
+  t.row({"store_all", "1", "12.3 MiB"});
+  t.row({"√n", "12", "-"});
+  return t;
+}
+
+} // namespace
+
+TEST_CASE("numbers are aligned to the right, words to the left") {
+  CHECK(results().text() == "policy     ranks      peak\n"
+                            "---------  -----  --------\n"
+                            "store_all      1  12.3 MiB\n"
+                            "√n            12         -\n");
+}
+
+TEST_CASE("the Markdown form says the alignment and keeps bars out of the cells") {
+  CHECK(results().markdown() == "| policy    | ranks |     peak |\n"
+                                "| --------- | ----: | -------: |\n"
+                                "| store_all |     1 | 12.3 MiB |\n"
+                                "| √n        |    12 |        - |\n");
+  CHECK(table({"a|b"}).row({"x\ny"}).markdown() == "| a\\|b |\n| ---- |\n| x y  |\n");
+  CHECK(table({"n"}).row({"7"}).markdown() == "|   n |\n| --: |\n|   7 |\n");
+}
+
+TEST_CASE("one word among numbers makes a column of words") {
+  CHECK(table({"k"}).row({"1"}).row({"all"}).text() == "k\n---\n1\nall\n");
+}
+
+TEST_CASE("a row of another length is refused") {
+  CHECK_THROWS_WITH_AS(results().row({"every<7>", "2"}),
+                       doctest::Contains("expected a row of 3 cells, as the header has, found 2"), error);
+}
