@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/view.hpp>
+#include <cairn/layer/layer.hpp>
+#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// The square root by Newton's iteration: std::sqrt is no constant expression in C++20.
+constexpr double constant_sqrt(double x) {
+  double root = x > 1 ? x : 1;
+  for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
+  return root;
+}
+
+} // namespace detail
+
+// y = x W^T + b, as torch.nn.Linear: the weight is (Out, In), and an input of any rank whose last extent is
+// In is a stack of such rows. Linear<784, 512, false> has no bias.
+//
+// Weight and bias start uniform in +-1 / sqrt(In), which is torch's kaiming_uniform with a = sqrt 5.
+//
+// A ReLU after it and a sum with another branch are done by the product itself, on numbers still in
+// registers; likewise the derivative of a ReLU before it.
+template <std::size_t In, std::size_t Out, bool Bias = true>
+struct Linear {
+  static_assert(In > 0 && Out > 0,
+                "Linear: it needs at least one input and one output; write Linear<In, Out>");
+
+  static constexpr shape input_shape{In};
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool fuses = true;
+  static constexpr bool adds = true;
+
+  static constexpr bool accepts(const shape& in) { return in.rank > 0 && in.last() == In; }
+  static constexpr shape output_shape(const shape& in) { return in.with_last(Out); }
+
+  static constexpr parameter_list parameters(const shape&) {
+    const double bound = 1 / detail::constant_sqrt(static_cast<double>(In));
+    const parameter weight{"weight", {Out, In}, initial::uniform, bound};
+    if constexpr (Bias) return {weight, {"bias", {Out}, initial::uniform, bound}};
+    else return {weight};
+  }
+
+  // A product of m x k by k x n is 2 m n k operations. Backward makes two of them: one for each factor.
+  static constexpr work flops(const shape& in) {
+    const std::size_t product = 2 * In * Out * rows_of(in);
+    const std::size_t sums = Bias ? Out * rows_of(in) : 0;
+    return {product + sums, 2 * product + sums, product};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t rows = call.rows * rows_of(*call.input_shape);
+    const matrix<T> output{call.output, rows, Out};
+    epilogue<T> then{};
+    then.then = call.then;
+    if constexpr (Bias) then.bias = call.parameters[1];
+    if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
+    const matrix<const T> input{call.input, rows, In};
+    const matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const std::size_t rows = call.rows * rows_of(*call.input_shape);
+    const matrix<const T> input{call.input, rows, In};
+    const matrix<const T> output_gradient{call.output_gradient, rows, Out};
+    epilogue<T> sums{};
+    if constexpr (Bias) sums.row_sums = call.gradients[1];
+    const matrix<T> weight_gradient{call.gradients[0], Out, In};
+    matmul(queue, weight_gradient, output_gradient, input,
+           transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
+           sums);
+    if (call.input_gradient == nullptr) return;
+
+    epilogue<T> then{};
+    if (call.addend != nullptr) then.addend = {call.addend, rows, In};
+    if (call.before == activation::relu) then.mask = input;
+    const matrix<T> input_gradient{call.input_gradient, rows, In};
+    const matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, input_gradient, output_gradient, weight, transpose::none,
+           then); // (rows, In) = (rows, Out) x (Out, In)
+  }
+
+private:
+  // How many rows of In numbers one sample is.
+  static constexpr std::size_t rows_of(const shape& in) { return in.size() / In; }
+};
+
+} // namespace cairn

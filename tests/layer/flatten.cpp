@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/layer/flatten.hpp>
+
+#include <doctest/doctest.h>
+
+#include "gradient_check.hpp"
+#include "reference_check.hpp"
+
+using namespace cairn;
+
+static_assert(layer<Flatten>);
+static_assert(Flatten::output_shape({2, 3, 4}) == shape{24});
+
+TEST_CASE("Flatten: gradients") {
+  CHECK(gradient_fault<Flatten>({3}) == "");
+  CHECK(gradient_fault<Flatten>({2, 3, 2}) == "");
+  CHECK(gradient_fault<Flatten>({19}) == "");
+}
+
+TEST_CASE("Flatten: PyTorch's numbers") {
+  CHECK(distance_from_torch<Flatten, double>("flatten", {3, 4}) < 1e-12);
+  CHECK(distance_from_torch<Flatten, float>("flatten", {3, 4}) < 1e-6);
+}

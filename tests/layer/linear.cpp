@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/layer/linear.hpp>
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "gradient_check.hpp"
+#include "reference_check.hpp"
+
+using namespace cairn;
+
+static_assert(layer<Linear<4, 3>> && layer<Linear<4, 3, false>>);
+static_assert(Linear<4, 3>::accepts({4}) && Linear<4, 3>::accepts({2, 5, 4}));
+static_assert(!Linear<4, 3>::accepts({3}) && !Linear<4, 3>::accepts({}) && !Linear<1, 1>::accepts({}));
+static_assert(Linear<4, 3>::output_shape({2, 5, 4}) == shape{2, 5, 3});
+static_assert(Linear<784, 512>::input_shape == shape{784});
+static_assert(Linear<4, 3>::parameters({4}).count == 2 && Linear<4, 3, false>::parameters({4}).count == 1);
+static_assert(Linear<4, 3>::parameters({4}).items[0].extents == shape{3, 4});
+static_assert(Linear<4, 3>::parameters({4}).items[0].start == initial::uniform);
+static_assert(Linear<4, 3>::parameters({4}).items[0].scale == 0.5 &&
+              Linear<4, 3>::parameters({4}).items[1].scale == 0.5);
+
+// One sample of (2, 4): 2 rows of 4 x 3 products and as many sums, and 3 additions of the bias.
+static_assert(Linear<4, 3>::flops({2, 4}).forward == 2 * (2 * 4 * 3 + 3));
+static_assert(Linear<4, 3>::flops({2, 4}).backward == 2 * (2 * 2 * 4 * 3 + 3));
+static_assert(Linear<4, 3>::flops({2, 4}).input_gradient == 2 * 2 * 4 * 3);
+static_assert(Linear<4, 3, false>::flops({4}).forward == 2 * 4 * 3);
+
+TEST_CASE("Linear: gradients") {
+  CHECK(gradient_fault<Linear<4, 3>>({4}) == "");
+  CHECK(gradient_fault<Linear<1, 1>>({1}) == "");
+  CHECK(gradient_fault<Linear<7, 20>>({7}) == "");
+  CHECK(gradient_fault<Linear<3, 4>>({2, 2, 3}) == "");
+  CHECK(gradient_fault<Linear<4, 3, false>>({4}) == "");
+}
+
+TEST_CASE("Linear: PyTorch's numbers") {
+  CHECK(distance_from_torch<Linear<5, 3>, double>("linear", {5}) < 1e-12);
+  CHECK(distance_from_torch<Linear<5, 3>, float>("linear", {5}) < 1e-6);
+  CHECK(distance_from_torch<Linear<6, 2, false>, double>("linear_no_bias", {6}) < 1e-12);
+  CHECK(distance_from_torch<Linear<6, 2, false>, float>("linear_no_bias", {6}) < 1e-6);
+  CHECK(distance_from_torch<Linear<3, 4>, double>("linear_rank_3", {3, 3}) < 1e-12);
+  CHECK(distance_from_torch<Linear<3, 4>, float>("linear_rank_3", {3, 3}) < 1e-6);
+}
+
+TEST_CASE("Linear: a row's bits do not depend on the other rows") {
+  lent_layer<Linear<37, 21>, float> many({37}, 13);
+  lent_layer<Linear<37, 21>, float> one({37}, 1);
+  const auto x = some_numbers<float>(13 * 37, 1);
+  const auto y = many.forward(x);
+  const std::vector<float> last(x.end() - 37, x.end());
+  CHECK(same_bits(one.forward(last), std::vector<float>(y.end() - 21, y.end())));
+}
+
+TEST_CASE("Linear: the bound of its first parameters") {
+  CHECK(detail::constant_sqrt(2) == doctest::Approx(std::sqrt(2.0)).epsilon(1e-15));
+  CHECK(detail::constant_sqrt(784) == 28);
+  CHECK(detail::constant_sqrt(1) == 1);
+}

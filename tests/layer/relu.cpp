@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/layer/relu.hpp>
+
+#include <doctest/doctest.h>
+
+#include "gradient_check.hpp"
+#include "reference_check.hpp"
+
+using namespace cairn;
+
+static_assert(layer<ReLU>);
+static_assert(ReLU::in_place && ReLU::as_activation == activation::relu);
+
+TEST_CASE("ReLU: gradients") {
+  CHECK(gradient_fault<ReLU>({3}) == "");
+  CHECK(gradient_fault<ReLU>({2, 3, 2}) == "");
+  CHECK(gradient_fault<ReLU>({19}) == ""); // more than one block of a kernel
+}
+
+TEST_CASE("ReLU: PyTorch's numbers") {
+  CHECK(distance_from_torch<ReLU, double>("relu", {7}) < 1e-12);
+  CHECK(distance_from_torch<ReLU, float>("relu", {7}) < 1e-6);
+}
+
+TEST_CASE("ReLU: a NaN stays visible, and nothing passes back at 0") {
+  lent_layer<ReLU, float> relu({4}, 1);
+  const std::vector<float> x{NAN, 0.0F, -1.0F, 2.0F};
+  const auto y = relu.forward(x);
+  CHECK(std::isnan(y[0]));
+  CHECK((y[1] == 0.0F && y[2] == 0.0F && y[3] == 2.0F));
+  const auto dx = relu.backward(x, y, {1, 1, 1, 1});
+  CHECK((dx[1] == 0.0F && dx[2] == 0.0F && dx[3] == 1.0F));
+}

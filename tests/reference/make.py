@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Writes the numbers that Cairn's tests are compared with: layers, losses and optimizers as PyTorch computes them.
+
+    python tests/reference/make.py --output tests/reference/values.txt
+
+Needs PyTorch. Everything is computed in double; the result is the same on every run. A line of the file is a name, '=',
+and the numbers of one tensor in row-major order. Weights, gradients and so on of one case share a prefix.
+"""
+import argparse
+
+import torch
+from torch import nn
+
+VALUES = {}
+
+
+def write(name, tensor):
+    VALUES[name] = tensor.detach().reshape(-1).tolist() if isinstance(tensor, torch.Tensor) else list(tensor)
+
+
+def random(*extents, scale=1.0):
+    """Rounded to float, so that the float tests start from the same numbers as the double ones."""
+    return (scale * torch.randn(*extents)).float().double()
+
+
+def layer(name, module, *extents):
+    module = module.double()
+    for parameter in module.parameters():
+        parameter.data = random(*parameter.shape)
+    taken = random(*extents).requires_grad_()
+    made = module(taken)
+    gradient = random(*made.shape)
+    made.backward(gradient)
+    write(f"{name}/input", taken)
+    write(f"{name}/output", made)
+    write(f"{name}/output_gradient", gradient)
+    write(f"{name}/input_gradient", taken.grad)
+    for i, parameter in enumerate(module.parameters()):
+        write(f"{name}/parameter{i}", parameter)
+        write(f"{name}/gradient{i}", parameter.grad)
+
+
+def layers():
+    layer("linear", nn.Linear(5, 3), 4, 5)
+    layer("linear_no_bias", nn.Linear(6, 2, bias=False), 3, 6)
+    layer("linear_rank_3", nn.Linear(3, 4), 2, 3, 3)
+    layer("relu", nn.ReLU(), 4, 7)
+    layer("gelu", nn.GELU(), 4, 9)
+    layer("tanh", nn.Tanh(), 4, 7)
+    layer("sigmoid", nn.Sigmoid(), 4, 7)
+    layer("layer_norm", nn.LayerNorm(6), 4, 6)
+    layer("layer_norm_rank_3", nn.LayerNorm(19), 2, 3, 19)
+    layer("flatten", nn.Flatten(), 2, 3, 4)
+
+
+def losses():
+    def loss(name, module, output, target):
+        output.requires_grad_()
+        value = module(output, target)
+        value.backward()
+        write(f"{name}/output", output)
+        write(f"{name}/targets", target)
+        write(f"{name}/loss", value)
+        write(f"{name}/output_gradient", output.grad)
+
+    loss("cross_entropy", nn.CrossEntropyLoss(), random(5, 4, scale=3), torch.tensor([0, 3, 1, 1, 2]))
+    loss("cross_entropy_large", nn.CrossEntropyLoss(), random(4, 19, scale=200), torch.tensor([18, 0, 7, 7]))
+    # Cairn's classes are the innermost extent, PyTorch's are the second.
+    output, target = random(2, 3, 4), torch.tensor([[0, 3, 2], [1, 1, 0]])
+    loss("cross_entropy_rank_3", lambda o, t: nn.CrossEntropyLoss()(o.movedim(2, 1), t), output, target)
+    loss("mse", nn.MSELoss(), random(4, 5), random(4, 5))
+
+
+STEPS, COUNT = 6, 21
+
+# The options' names here are Cairn's in tests/train.
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "sgd_momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    "sgd_nesterov": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.8, nesterov=True, weight_decay=0.01),
+    "sgd_dampening": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.1),
+    "sgd_weight_decay": lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.2),
+    "adam": lambda p: torch.optim.Adam(p),
+    "adam_options": lambda p: torch.optim.Adam(p, lr=0.02, betas=(0.8, 0.95), eps=1e-5, weight_decay=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p),
+    "adamw_options": lambda p: torch.optim.AdamW(p, lr=0.03, betas=(0.7, 0.9), eps=1e-6, weight_decay=0.3),
+}
+
+
+def optimizers():
+    start, gradients = random(COUNT), random(STEPS, COUNT)
+    write("optimizer/start", start)
+    write("optimizer/gradients", gradients)
+    for name, make in OPTIMIZERS.items():
+        parameter = nn.Parameter(start.clone())
+        optimizer = make([parameter])
+        steps = []
+        for gradient in gradients:
+            parameter.grad = gradient.clone()
+            optimizer.step()
+            steps.append(parameter.detach().clone())
+        write(f"optimizer/{name}", torch.stack(steps))
+
+
+def rates(name, make, steps):
+    parameter = nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    schedule = make(optimizer)
+    found = []
+    for _ in range(steps):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    write(f"rate/{name}", found)
+
+
+def schedules():
+    lr = torch.optim.lr_scheduler
+    rates("step", lambda o: lr.StepLR(o, step_size=3, gamma=0.5), 10)
+    rates("cosine", lambda o: lr.CosineAnnealingLR(o, T_max=8, eta_min=0.01), 9)
+    rates("cosine_warm_up", lambda o: lr.SequentialLR(o, [
+        lr.LinearLR(o, start_factor=0.25, total_iters=4), lr.CosineAnnealingLR(o, T_max=8, eta_min=0.02)], [4]), 13)
+
+
+def clipping():
+    for name, size in (("small", 0.1), ("large", 3.0)):
+        parameter = nn.Parameter(torch.zeros(37).double())
+        gradient = random(37, scale=size)
+        parameter.grad = gradient.clone()
+        norm = torch.nn.utils.clip_grad_norm_([parameter], 2.0)
+        write(f"clip_{name}/gradient", gradient)
+        write(f"clip_{name}/norm", norm)
+        write(f"clip_{name}/clipped", parameter.grad)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", required=True, help="the file to write")
+    arguments = parser.parse_args()
+    torch.manual_seed(20)
+    for part in (layers, losses, optimizers, schedules, clipping):
+        part()
+    with open(arguments.output, "w", encoding="ascii") as file:
+        file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")
+        for name, numbers in VALUES.items():
+            file.write(f"{name} = {' '.join(repr(float(number)) for number in numbers)}\n")
+
+
+if __name__ == "__main__":
+    main()
