@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/core/pack.hpp>
+#include <cairn/layer/describe.hpp>
+#include <cairn/net/composite.hpp>
+#include <cairn/net/elements.hpp>
+#include <cairn/net/shapes.hpp>
+#include <cairn/plan/buckets.hpp>
+#include <cairn/plan/fingerprint.hpp>
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn {
+
+// Everything that the compiler knows of one training step of a chain of layers: shapes, stages, schedule, where every
+// byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
+// that none comes near a compiler's limit.
+//
+// Body is what stands in the network, Policy its checkpoint policy, In the input's shape as dims<...>, Batch the most
+// samples in a step, Element the bytes of a number, As where the chain stands. A block inside has a blueprint too.
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As>
+struct blueprint;
+
+namespace detail {
+
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Elements,
+          class Indices>
+struct drawn;
+
+// The blueprint of element I of a chain, which is a block there.
+template <class Chain, std::size_t I, class Block>
+struct inner_blueprint {
+  struct source {
+    static constexpr shape value = Chain::shapes.input[I];
+  };
+  using type = blueprint<typename composite<Block>::body, typename composite<Block>::policy,
+                         typename dims_of<source>::type, Chain::batch, Chain::element, composite<Block>::as>;
+};
+
+// The joint at which the shapes of a chain stop to fit; instantiated only then.
+template <class Chain>
+struct broken_joint {
+  struct produced {
+    static constexpr shape value = Chain::shapes.produced;
+  };
+  template <std::size_t I>
+  static auto producer() {
+    if constexpr (I == static_cast<std::size_t>(-1)) return type_of<network_input>{};
+    else return type_of<pack_element<I, typename Chain::elements>>{};
+  }
+  static constexpr bool fits =
+      joint<Chain::shapes.fault, typename decltype(producer<Chain::shapes.before_element>())::type,
+            typename dims_of<produced>::type, pack_element<Chain::shapes.fault_element, typename Chain::elements>>::fits;
+};
+
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class... Elements,
+          std::size_t... Index>
+struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index_sequence<Index...>> {
+  using elements = pack<Elements...>;
+  using self = drawn;
+  static constexpr std::size_t batch = Batch;
+  static constexpr std::size_t element = Element;
+  static constexpr role as = As;
+  static constexpr std::size_t size = flattened<Body>::stages;
+  static_assert(size > 0, "Sequential: a network has at least one layer");
+  static_assert(Batch > 0, "batch<N>: N is the most samples in one step, at least 1");
+
+  static constexpr shape input_shape = In::value;
+  static constexpr auto order = order_of<Body>();
+  static constexpr auto shapes = shape_walk<Body, elements>::from(In::value);
+  static constexpr bool fits = [] {
+    if constexpr (shapes.fault == static_cast<std::size_t>(-1)) return true;
+    else return broken_joint<self>::fits;
+  }();
+  static constexpr shape output_shape = shapes.output;
+  static_assert(As != role::residual || !fits || output_shape == input_shape,
+                "Residual: its layers give another shape than they take, so the input cannot be added");
+
+  template <std::size_t I>
+  using inner = typename inner_blueprint<self, I, pack_element<I, elements>>::type;
+
+  // One stage for each element, then one for each time that an element runs.
+  template <std::size_t I, class E>
+  static constexpr stage describe_element() {
+    if constexpr (!fits) return {};
+    else if constexpr (composite<E>::is) return inner<I>::as_stage;
+    else return describe<E>(shapes.input[I], Element);
+  }
+  static constexpr std::array<stage, sizeof...(Elements)> element_stages{describe_element<Index, Elements>()...};
+  static constexpr std::array<stage, size> stages = [] {
+    std::array<stage, size> list{};
+    for (std::size_t i = 0; i < size; ++i) list[i] = element_stages[order[i]];
+    return list;
+  }();
+
+  // Does element I add to what it makes? A block does not.
+  template <class E>
+  static constexpr bool adds_of() {
+    if constexpr (composite<E>::is) return false;
+    else return described<E>::adds;
+  }
+  static constexpr std::array<bool, sizeof...(Elements)> adds{adds_of<Elements>()...};
+  static constexpr bool first_adds = adds[order[0]];
+  static constexpr bool last_adds = adds[order[size - 1]] && !stages[size - 1].reads_output;
+
+  struct source {
+    static constexpr chain value{.stages = stages,
+                                 .batch = Batch,
+                                 .input = {In::value.size() * Element, 0},
+                                 .lent = As != role::root,
+                                 .lent_output = As == role::nested || (As == role::residual && last_adds),
+                                 .lent_input_gradient = As == role::nested || (As == role::residual && first_adds),
+                                 .keeps_output_gradient = As == role::residual};
+  };
+  static constexpr const chain& whole = source::value;
+
+  static constexpr bool policy_fits = [] {
+    if constexpr (requires { Policy::accepts(whole); }) return Policy::accepts(whole);
+    else return true;
+  }();
+  static_assert(policy_fits, "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
+
+  static constexpr std::size_t moves = count_moves<Policy>(whole);
+  static constexpr auto training = make_schedule<Policy, size, moves>(whole);
+  static_assert(!fits || bool(prove<size>(whole, training.ops())),
+                "checkpoint: the policy's route is no walk up and back: it reads what is not there, or leaves a stage out");
+  static constexpr auto memory = make_memory_plan<size, training.count>(whole, training.ops(), training.turn);
+  static constexpr auto evaluation = make_evaluation<size>(whole);
+  static constexpr auto evaluation_memory =
+      make_memory_plan<size, evaluation.count>(whole, evaluation.ops(), evaluation.turn);
+
+  // Where the parameters (and the state) of each stage begin in the chain's block, in numbers. Backward finishes the
+  // last stage first, and the block is in that order, so that finished gradients are always one span from its start.
+  static constexpr std::array<std::size_t, size + 1> parameter_begin = [] {
+    std::array<std::size_t, size + 1> at{};
+    std::size_t sum = 0;
+    for (std::size_t i = size; i-- > 0;) {
+      at[i] = sum;
+      sum += stages[i].parameter_block;
+    }
+    at[size] = sum;
+    return at;
+  }();
+  static constexpr std::array<std::size_t, size + 1> state_begin = [] {
+    std::array<std::size_t, size + 1> at{};
+    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + stages[i].state_block;
+    return at;
+  }();
+  static constexpr std::array<std::uint32_t, size + 1> leaf_begin = [] {
+    std::array<std::uint32_t, size + 1> at{};
+    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(stages[i].leaves);
+    return at;
+  }();
+  static constexpr std::size_t parameter_block = parameter_begin[size];
+  static constexpr std::size_t state_block = state_begin[size];
+  static constexpr std::size_t leaves = leaf_begin[size];
+  static constexpr std::size_t parameters = [] {
+    std::size_t sum = 0;
+    for (const stage& s : stages) sum += s.parameters;
+    return sum;
+  }();
+
+  // The chain as one stage of the chain around it.
+  static constexpr stage as_stage = [] {
+    stage s{};
+    const std::size_t out = output_shape.size();
+    const bool adds_at_turn = As == role::residual && !whole.lent_output;
+    const bool adds_at_end = As == role::residual && !whole.lent_input_gradient;
+    s.output = {out * Element, 0};
+    s.tape = {0, memory.tape};
+    s.forward_workspace = {0, memory.forward_workspace};
+    s.evaluation_workspace = {0, evaluation_memory.forward_workspace};
+    s.backward_workspace = {0, memory.backward_workspace};
+    for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+      const op& o = training.storage[t];
+      const bool first = o.position == 0;
+      const bool last = o.position + 1 == size;
+      s.reads_input = s.reads_input || (first && o.kind == op_kind::forward) ||
+                      (first && o.kind == op_kind::backward && stages[0].reads_input);
+      s.reads_output = s.reads_output ||
+                       (whole.lent_output && last && o.kind == op_kind::backward && stages[size - 1].reads_output);
+    }
+    // A residual block may write over its input in the very last write, when nothing reads x any more; likewise back.
+    s.in_place_forward = As == role::residual && (adds_at_turn || size > 1);
+    s.in_place_backward = As == role::residual && (adds_at_end || size > 1);
+    s.tape_without_output = true;
+    s.leaves = leaves;
+    s.parameters = parameters;
+    s.parameter_block = parameter_block;
+    s.state_block = state_block;
+    const auto part = [](std::size_t from, std::size_t to) {
+      return flops(whole, training.ops().subspan(from, to - from));
+    };
+    s.forward_flops = flops(whole, evaluation.ops()) + (adds_at_turn ? out : 0);
+    s.tape_flops = part(0, training.lasting);
+    s.input_gradient_flops = stages[0].input_gradient_flops + (adds_at_end ? out : 0);
+    s.backward_flops = part(training.turn, training.count) + (adds_at_end ? out : 0);
+    return s;
+  }();
+
+  // What the elements have inside: a layer answers itself, a block through its own blueprint.
+  template <std::size_t I, class E>
+  static constexpr std::size_t count_tensors() {
+    if constexpr (!fits) return 0;
+    else if constexpr (composite<E>::is) return inner<I>::tensors;
+    else return described<E>::parameters(shapes.input[I]).count;
+  }
+  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{count_tensors<Index, Elements>()...};
+
+  using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
+  template <std::size_t I, class E>
+  static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
+    if constexpr (!fits) {
+      return out;
+    } else if constexpr (composite<E>::is) {
+      return inner<I>::write_ends(out, begin, leaf);
+    } else {
+      const parameter_list list = described<E>::parameters(shapes.input[I]);
+      const block_layout block{list, Element};
+      for (std::size_t p = 0; p < list.count; ++p)
+        *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
+      ++leaf;
+      return out;
+    }
+  }
+  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{&write_element_ends<Index, Elements>...};
+
+  template <std::size_t I, class E>
+  static constexpr std::uint64_t element_hash() {
+    if constexpr (!fits) return 0;
+    else if constexpr (composite<E>::is) return inner<I>::network_hash;
+    else return hash64{}.add(type_name<E>()).value();
+  }
+  template <std::size_t I, class E>
+  static constexpr std::uint64_t element_schedule() {
+    if constexpr (!fits) return 0;
+    else if constexpr (composite<E>::is) return inner<I>::schedule_hash;
+    else return 0;
+  }
+
+  static constexpr std::size_t tensors = [] {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += element_tensors[order[i]];
+    return sum;
+  }();
+
+  // Every parameter's end in the flat buffer, in the order in which backward finishes them.
+  static constexpr gradient_end* write_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
+    for (std::size_t i = size; i-- > 0;) out = end_writers[order[i]](out, begin + parameter_begin[i], leaf);
+    return out;
+  }
+
+  static constexpr std::uint64_t network_hash = [] {
+    hash64 h;
+    h.add(static_cast<std::uint64_t>(As)).add(size);
+    for (const std::uint64_t word : {std::uint64_t{0}, element_hash<Index, Elements>()...}) h.add(word);
+    for (std::size_t i = 0; i < size; ++i) h.add(order[i]).add(stages[i].parameters);
+    for (std::size_t a = 0; a < input_shape.rank; ++a) h.add(input_shape[a]);
+    return h.value();
+  }();
+  static constexpr std::uint64_t schedule_hash = [] {
+    hash64 h;
+    for (const op& o : training.ops())
+      h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 | std::uint64_t{o.wants_tape} << 9 |
+            std::uint64_t{o.position} << 16);
+    for (const std::uint64_t word : {std::uint64_t{0}, element_schedule<Index, Elements>()...}) h.add(word);
+    return h.value();
+  }();
+};
+
+} // namespace detail
+
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As>
+struct blueprint
+    : detail::drawn<Body, Policy, In, Batch, Element, As, typename detail::flattened<Body>::elements,
+                    std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
+
+namespace detail {
+
+template <class Body>
+struct input_source {
+  static constexpr shape value = natural_input<Body>();
+};
+
+} // namespace detail
+
+// The blueprint of a whole network: of a Sequential, or of a checkpoint<Policy, Sequential<...>>.
+template <class Model, std::size_t Batch, class T = float>
+using blueprint_of =
+    blueprint<typename detail::whole<Model>::body, typename detail::whole<Model>::policy,
+              typename detail::dims_of<detail::input_source<typename detail::whole<Model>::body>>::type, Batch, sizeof(T),
+              role::root>;
+
+// The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their
+// gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the
+// out-of-memory test. Not in it: parameters, their gradients and the optimizer's state, which do not depend on Batch.
+template <class Model, std::size_t Batch, class T = float>
+inline constexpr std::size_t peak_activation_bytes = blueprint_of<Model, Batch, T>::memory.arena;
+
+} // namespace cairn

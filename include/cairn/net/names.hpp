@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/core/pack.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// The type as its user typed it: without the namespace, and without what compilers add to numbers.
+inline std::string typed_name(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i, 7) == "cairn::") {
+      i += 6;
+      continue;
+    }
+    const bool after_digit = !out.empty() && out.back() >= '0' && out.back() <= '9';
+    if (after_digit && (name[i] == 'u' || name[i] == 'l' || name[i] == 'U' || name[i] == 'L')) continue;
+    if (name[i] == ' ' && !out.empty() && out.back() == '>') continue; // "> >"
+    out += name[i];
+  }
+  for (const std::string_view ending : {", true>"}) // a default that nobody types
+    for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;) out.replace(at, ending.size(), ">");
+  return out;
+}
+
+template <class Elements>
+struct names_of;
+template <class... Elements>
+struct names_of<pack<Elements...>> {
+  static constexpr std::array<std::string_view, sizeof...(Elements)> value{type_name<Elements>()...};
+};
+
+} // namespace detail
+
+// The name of every stage of a blueprint, for pictures and tables.
+template <class Blueprint>
+std::vector<std::string> stage_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < Blueprint::size; ++i)
+    names.push_back(detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
+  return names;
+}
+
+} // namespace cairn

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The kernels of the product are compiled once in a test program, not once in every file that trains something: the
+// file that includes this and defines CAIRN_TEST_KERNELS has them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <cairn/ops/matmul/cpu.hpp>
+
+#ifdef CAIRN_TEST_KERNELS
+#define CAIRN_TEST_EXTERN
+#else
+#define CAIRN_TEST_EXTERN extern
+#endif
+
+namespace cairn::detail {
+
+CAIRN_TEST_EXTERN template void multiply_for<float>(instruction_set, const product<float>&, const rectangle&,
+                                                    std::span<std::byte>);
+CAIRN_TEST_EXTERN template void multiply_for<double>(instruction_set, const product<double>&, const rectangle&,
+                                                     std::span<std::byte>);
+
+} // namespace cairn::detail

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// Runs one training step by the executor alone, and compares its bits with those of the oracle in plain.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/execute.hpp>
+#include <cairn/net/program.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/train/parameters.hpp>
+#include <doctest/doctest.h>
+
+#include "kernels.hpp"
+#include "plain.hpp"
+
+namespace testing {
+
+using queue = cairn::cpu::queue;
+
+// A network under a policy, at run time: what is needed to run it.
+template <class T>
+struct planned {
+  const cairn::program<T, queue>* code = nullptr;
+  std::size_t arena = 0, bound = 0, evaluation_arena = 0, evaluation_bound = 0, parameters = 0, state = 0;
+};
+
+template <class Model, std::size_t Batch, class T>
+planned<T> plan() {
+  using b = cairn::blueprint_of<Model, Batch, T>;
+  return {&cairn::program_of<b, T, queue>, b::memory.arena,   b::memory.bound, b::evaluation_memory.arena,
+          b::evaluation_memory.bound,      b::parameter_block, b::state_block};
+}
+
+// What a step makes.
+template <class T>
+struct made {
+  std::vector<T> output, evaluated, gradients, state;
+  bool operator==(const made&) const = default;
+};
+
+template <class T>
+bool same_bits(const T* a, const T* b, std::size_t count) {
+  return std::memcmp(a, b, count * sizeof(T)) == 0;
+}
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && same_bits(a.data(), b.data(), a.size());
+}
+
+// Numbers in [-1, 1) that depend on (stream, index) only.
+template <class T>
+T number(std::uint32_t stream, std::size_t index) {
+  return 2 * cairn::random_uniform<T>({.seed = 99, .step = 1, .position = stream}, index) - 1;
+}
+
+// Stands for a loss: some derivative by the output, which depends on the output.
+template <class T>
+void derive(std::size_t count, const T* output, T* gradient) {
+  for (std::size_t i = 0; i < count; ++i) gradient[i] = output[i] / 4 - number<T>(1000, i);
+}
+
+inline constexpr std::uint64_t a_seed = 5, a_step = 3;
+
+// The memory of one replica.
+template <class T>
+class replica {
+public:
+  using code = cairn::program<T, queue>;
+
+  explicit replica(const planned<T>& p)
+      : plan_(p), parameters_(p.parameters), gradients_(p.parameters), state_(p.state),
+        arena_(std::max(p.arena, p.evaluation_arena)) {
+    std::memset(parameters_.data(), 0, p.parameters * sizeof(T));
+    std::memset(gradients_.data(), 0, p.parameters * sizeof(T));
+    std::memset(state_.data(), 0, p.state * sizeof(T));
+    cairn::for_each_parameter(*p.code, span(parameters_), [](const cairn::named_parameter<T>& q) {
+      for (std::size_t i = 0; i < q.numbers.size(); ++i) q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
+    });
+  }
+
+  static std::uint32_t parameter_stream(std::uint32_t leaf, std::size_t index) {
+    return 10 + leaf * 8 + static_cast<std::uint32_t>(index);
+  }
+  static std::vector<T> inputs(std::size_t count, std::uint32_t stream = 1) {
+    std::vector<T> out(count);
+    for (std::size_t i = 0; i < count; ++i) out[i] = number<T>(stream, i);
+    return out;
+  }
+
+  std::byte* arena() { return arena_.data(); }
+  plain::buffer<T>& parameters() { return parameters_; }
+  plain::buffer<T>& gradients() { return gradients_; }
+  std::size_t finished() const { return finished_; }
+  std::size_t discards() const { return discards_; }
+  // The same step again, its gradients added to those that are there.
+  void accumulates() { sums_ = plain::buffer<T>(plan_.parameters); }
+
+  // One step on `rows` samples; then the same samples in evaluation mode. With `poison` every place is filled with NaNs
+  // as soon as it is discarded.
+  made<T> step(queue& q, std::size_t rows, bool poison, std::uint32_t stream = 1) {
+    const code& c = *plan_.code;
+    const std::vector<T> x = inputs(rows * c.input_shape.size(), stream);
+    const std::size_t out = rows * c.output_shape.size();
+    made<T> result;
+    poison_ = poison;
+    finished_ = discards_ = 0;
+    const cairn::events tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
+    cairn::frame<T> f = lend(rows, x);
+    f.tell = &tell;
+    cairn::run_up(c, q, f);
+    const cairn::operands& turn = c.training.at[c.training.turn];
+    T* const output = f.numbers(turn.input);
+    result.output.assign(output, output + out);
+    if (T* const gradient = f.numbers(turn.output_gradient); gradient != nullptr) derive(out, output, gradient);
+    cairn::run_back(c, q, f);
+    result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
+    result.state.assign(state_.data(), state_.data() + plan_.state);
+    return result;
+  }
+
+  std::vector<T> evaluate(queue& q, std::size_t rows, std::uint32_t stream = 1) {
+    const code& c = *plan_.code;
+    const std::vector<T> x = inputs(rows * c.input_shape.size(), stream);
+    cairn::frame<T> f = lend(rows, x);
+    f.why = cairn::pass::evaluate;
+    cairn::run_up(c, q, f);
+    const T* const output = f.numbers(c.evaluation.at[c.evaluation.turn].input);
+    return {output, output + rows * c.output_shape.size()};
+  }
+
+private:
+  static std::span<T> span(plain::buffer<T>& b) { return {b.data(), b.size()}; }
+
+  cairn::frame<T> lend(std::size_t rows, const std::vector<T>& x) {
+    cairn::frame<T> f;
+    f.rows = rows;
+    f[cairn::region::input] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x.data())); // only read
+    f[cairn::region::workspace] = arena_.data();
+    f.parameters = parameters_.data();
+    f.gradients = gradients_.data();
+    f.accumulation = sums_.size() > 0 ? sums_.data() : nullptr;
+    f.state = state_.data();
+    f.random = {.seed = a_seed, .step = a_step, .position = 0};
+    return f;
+  }
+
+  // Finished gradients are always one span from the start.
+  static void on_finished(void* self, std::size_t end) {
+    auto& me = *static_cast<replica*>(self);
+    CHECK(end > me.finished_);
+    me.finished_ = end;
+  }
+  static void on_discarded(void* self, std::byte* first, std::size_t count) {
+    auto& me = *static_cast<replica*>(self);
+    ++me.discards_;
+    CHECK(first >= me.arena_.data());
+    CHECK(first + count <= me.arena_.data() + me.arena_.size());
+    if (me.poison_) std::memset(first, 0xFF, count);
+  }
+
+  planned<T> plan_;
+  plain::buffer<T> parameters_, gradients_, state_, sums_;
+  plain::buffer<std::byte> arena_; // of exactly the planned size, all 0xFF at first
+  bool poison_ = false;
+  std::size_t finished_ = 0, discards_ = 0;
+};
+
+// What the oracle makes of the same step, in the layout of the plan's flat buffers: padding is zero.
+template <class T>
+made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream) {
+  for (auto* const l : net.leaves)
+    for (std::size_t k = 0; k < l->parameter_list.count; ++k)
+      for (std::size_t i = 0; i < l->parameter_list.items[k].extents.size(); ++i)
+        l->parameters[l->parameter_offsets[k] + i] = number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
+
+  const std::vector<T> x = replica<T>::inputs(rows * p.code->input_shape.size(), stream);
+  plain::buffer<T> input(x.size());
+  std::memcpy(input.data(), x.data(), x.size() * sizeof(T));
+  plain::walk w{q, rows, cairn::pass::forward, {.seed = a_seed, .step = a_step, .position = 0}};
+  const plain::buffer<T> output = net.whole->forward(w, input);
+  plain::buffer<T> gradient(output.size());
+  derive(output.size(), output.data(), gradient.data());
+  net.whole->backward(w, gradient);
+
+  made<T> result;
+  result.output.assign(output.data(), output.data() + output.size());
+  result.gradients.assign(p.parameters, T{0});
+  cairn::for_each_parameter(*p.code, std::span<T>(result.gradients), [&](const cairn::named_parameter<T>& named) {
+    const auto* const l = net.leaves.at(named.leaf);
+    REQUIRE(named.numbers.size() == l->parameter_list.items[named.index].extents.size());
+    std::memcpy(named.numbers.data(), l->gradients.data() + l->parameter_offsets[named.index],
+                named.numbers.size() * sizeof(T));
+  });
+  std::size_t at = 0; // states lie from the first layer to the last, each tensor aligned
+  for (const auto* const l : net.leaves)
+    for (std::size_t k = 0; k < l->state_list.count; ++k) {
+      const std::size_t size = l->state_list.items[k].extents.size();
+      const T* const from = l->state.data() + l->state_offsets[k];
+      result.state.resize(at);
+      result.state.insert(result.state.end(), from, from + size);
+      at += cairn::align_up(size * sizeof(T)) / sizeof(T);
+    }
+  result.state.resize(at);
+  w.why = cairn::pass::evaluate;
+  const plain::buffer<T> evaluated = net.whole->forward(w, input);
+  result.evaluated.assign(evaluated.data(), evaluated.data() + evaluated.size());
+  return result;
+}
+
+template <class Net, class T>
+made<T> expected(const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream = 1) {
+  return expected_of(plain::make_network<Net, T>(p.code->input_shape), p, q, rows, stream);
+}
+
+// Compares one planned network with the oracle: for some numbers of rows, with and without poison.
+template <class T>
+void compare(const planned<T>& p, queue& q, std::size_t rows, const made<T>& want) {
+  CAPTURE(rows);
+  replica<T> r(p);
+  for (const bool poison : {true, false}) {
+    CAPTURE(poison);
+    std::memset(r.arena(), 0xFF, std::max(p.arena, p.evaluation_arena));
+    const made<T> got = r.step(q, rows, poison);
+    CHECK(same_bits(got.output, want.output));
+    CHECK(same_bits(got.gradients, want.gradients));
+    if (poison) CHECK(same_bits(got.state, want.state)); // the second step goes on from there
+    CHECK(r.finished() == p.parameters);
+    CHECK(same_bits(r.evaluate(q, rows), want.evaluated));
+  }
+}
+
+// How many of the arena's lines of 64 bytes a full step writes to. Each line has a pattern of its own.
+template <class T>
+std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
+  replica<T> r(p);
+  const std::size_t size = std::max(p.arena, p.evaluation_arena);
+  const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };
+  for (std::size_t i = 0; i < size; ++i) r.arena()[i] = pattern(i);
+  if (training) r.step(q, p.code->batch, false);
+  else r.evaluate(q, p.code->batch);
+  std::size_t touched = 0;
+  for (std::size_t line = 0; line < size; line += cairn::alignment) {
+    bool same = true;
+    for (std::size_t i = line; i < line + cairn::alignment; ++i) same = same && r.arena()[i] == pattern(i);
+    touched += same ? 0 : cairn::alignment;
+  }
+  return touched;
+}
+
+template <class T>
+void check_policy(const char* policy, const planned<T>& p, const std::vector<std::pair<std::size_t, made<T>>>& want) {
+  INFO("policy ", std::string(policy));
+  queue q{1};
+  for (const auto& [rows, made] : want) compare(p, q, rows, made);
+  CHECK(p.arena <= p.bound + p.bound / 50);
+  CHECK(p.evaluation_arena <= p.evaluation_bound + p.evaluation_bound / 50);
+  CHECK(touched_bytes(p, q, true) == p.arena);
+  CHECK(touched_bytes(p, q, false) == p.evaluation_arena);
+}
+
+// Every policy, on 1 row, on a batch that is not full and on a full one.
+template <class Net, std::size_t Batch, class T>
+void check_network() {
+  using b = cairn::blueprint_of<Net, Batch, T>;
+  queue q{1};
+  std::vector<std::pair<std::size_t, made<T>>> want;
+  for (const std::size_t rows : {std::size_t{1}, Batch / 2 + 1, Batch})
+    want.emplace_back(rows, expected<Net, T>(plan<Net, Batch, T>(), q, rows));
+  check_policy("store_all", plan<cairn::checkpoint<cairn::store_all, Net>, Batch, T>(), want);
+  check_policy("recompute_all", plan<cairn::checkpoint<cairn::recompute_all, Net>, Batch, T>(), want);
+  check_policy("every<1>", plan<cairn::checkpoint<cairn::every<1>, Net>, Batch, T>(), want);
+  check_policy("every<2>", plan<cairn::checkpoint<cairn::every<2>, Net>, Batch, T>(), want);
+  check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want);
+  check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want);
+  check_policy("sqrt_n", plan<cairn::checkpoint<cairn::sqrt_n, Net>, Batch, T>(), want);
+  if constexpr (b::size > 2) check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want);
+  check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want);
+}
+
+} // namespace testing

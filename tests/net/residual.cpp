@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/input.hpp>
+#include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/tanh.hpp>
+#include <cairn/net/residual.hpp>
+
+#include "layers.hpp"
+#include "planned.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using Wide = Linear<16, 16>;
+
+// The last layer adds the input itself (Linear), or the block does (ReLU).
+using Ends = Sequential<Linear<12, 16>, ReLU, Residual<Linear<16, 20>, ReLU, Linear<20, 16>>, Residual<Wide, ReLU>,
+                        Linear<16, 4>>;
+// The first layer adds the output's gradient itself, or the block does; blocks of one layer; activations on both sides of a
+// block's border.
+using Begins = Sequential<Linear<12, 16>, Residual<ReLU, Wide>, ReLU, Residual<LayerNorm<16>, Wide, Tanh>, Residual<ReLU>,
+                          Residual<testing::Scale>, Wide, Residual<LayerNorm<16>>, Residual<Wide>, ReLU, Linear<16, 4>>;
+// Blocks at the ends of the network and inside one another.
+using Nested = Sequential<Residual<Wide, ReLU, Residual<LayerNorm<16>, Wide>, Wide>,
+                          Residual<Residual<Residual<Wide>>>, Residual<Residual<ReLU, testing::Witness>, Wide>,
+                          Residual<Dropout<percent<40>>, Residual<Wide, Tanh>>>;
+// Nothing below the first parameter is differentiated.
+using Late = Sequential<Input<16>, Residual<ReLU>, Residual<Dropout<>, ReLU>, Residual<testing::Witness, Wide>, ReLU>;
+
+} // namespace
+
+TEST_CASE_TEMPLATE("residual: whatever is last", T, float, double) { testing::check_network<Ends, 5, T>(); }
+
+TEST_CASE("residual: whatever is first") { testing::check_network<Begins, 5, float>(); }
+
+TEST_CASE("residual: a block in a block, first and last in the network") { testing::check_network<Nested, 5, float>(); }
+
+TEST_CASE_TEMPLATE("residual: blocks without parameters come first", T, float, double) {
+  testing::check_network<Late, 5, T>();
+}
