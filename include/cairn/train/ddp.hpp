@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/comm/communicator.hpp>
+#include <cairn/comm/loopback.hpp>
+#include <cairn/core/memory.hpp>
+#include <cairn/plan/buckets.hpp>
+
+namespace cairn {
+
+// When a bucket leaves: as soon as the backward that completes it is done, while the backwards below it still run
+// (the default), or after the whole backward, which is only good for comparing.
+struct overlapped {};
+struct after_backward {};
+
+namespace detail {
+
+template <class T>
+struct is_bucket_bytes : std::false_type {
+  static constexpr std::size_t bytes = 0;
+};
+template <std::size_t Bytes>
+struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
+  static constexpr std::size_t bytes = Bytes;
+};
+
+template <class... Options>
+struct ddp_options {
+  static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
+                  std::is_same_v<Options, after_backward>) && ...),
+                "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
+
+  // 25 MiB is what PyTorch's users know.
+  static constexpr std::size_t bytes = [] {
+    std::size_t chosen = 25_MiB;
+    for (const std::size_t given : {std::size_t{0}, is_bucket_bytes<Options>::bytes...})
+      if (given != 0) chosen = given;
+    return chosen;
+  }();
+  static constexpr bool overlaps = (!std::is_same_v<Options, after_backward> && ...);
+};
+
+} // namespace detail
+
+// A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their
+// gradients are summed over Communicator in buckets before each update. It computes what Model computes.
+//
+// It owns the model: a trainer of ddp<Model, ...> is the only thing that can run it, and that one reduces. The options
+// are bucket_bytes<N> and overlapped or after_backward.
+template <class Model, class Communicator, class... Options>
+struct ddp {
+  using model = Model;
+  using communicator_type = Communicator;
+  using options = detail::ddp_options<Options...>;
+};
+
+namespace detail {
+
+// How a trainer sees its model: a plain one is the only rank of a job of its own.
+template <class Model>
+struct replica {
+  using model = Model;
+  using communicator_type = loopback;
+  using options = ddp_options<>;
+  static constexpr bool distributed = false;
+};
+template <class Model, class Communicator, class... Options>
+struct replica<ddp<Model, Communicator, Options...>> {
+  static_assert(!replica<Model>::distributed, "ddp<ddp<...>>: a model is replicated once");
+  using model = Model;
+  using communicator_type = Communicator;
+  using options = ddp_options<Options...>;
+  static constexpr bool distributed = true;
+};
+
+} // namespace detail
+
+} // namespace cairn

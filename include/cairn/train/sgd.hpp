@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/ops/sgd/cpu.hpp>
+#include <cairn/train/optimizer.hpp>
+
+namespace cairn {
+
+// Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
+// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
+struct SGD {
+  static constexpr std::size_t max_states = 1;
+
+  double learning_rate = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+
+  std::size_t states() const { return momentum == 0 ? 0 : 1; }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    const sgd_coefficients<T> c{.scale = static_cast<T>(call.scale),
+                                .learning_rate = static_cast<T>(call.learning_rate),
+                                .momentum = static_cast<T>(momentum),
+                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                .weight_decay = static_cast<T>(weight_decay),
+                                .nesterov = nesterov};
+    sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
+  }
+};
+
+static_assert(optimizer<SGD>);
+
+} // namespace cairn

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../training.hpp"
+
+using namespace cairn;
+using testing::Net;
+using testing::samples;
+
+namespace {
+
+constexpr int steps = 3;
+
+// Rank r of n works on these samples in a step: of different numbers of rows.
+samples<> samples_of(int step, int rank) {
+  return samples<>(static_cast<std::size_t>(rank == 1 ? 4 : 6), static_cast<std::uint32_t>(10 * step + rank));
+}
+
+// What a job leaves on every rank after each step.
+struct trace {
+  std::vector<std::vector<float>> gradients;
+  std::vector<double> losses, norms;
+  std::uint64_t checksum = 0;
+
+  template <class Trainer>
+  void look_at(Trainer& t, double loss) {
+    gradients.emplace_back(t.gradients().begin(), t.gradients().end());
+    losses.push_back(loss);
+    norms.push_back(t.gradient_norm());
+    checksum = t.checksum();
+  }
+};
+
+template <class Replica>
+std::vector<trace> run(int ranks, training_options options = {}) {
+  std::vector<trace> out(static_cast<std::size_t>(ranks));
+  threads{ranks}.run([&](threads::rank& rank) {
+    trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, seed{3}, options};
+    for (int step = 0; step < steps; ++step) {
+      const samples s = samples_of(step, rank.rank());
+      const double loss = t.step(s.x, s.y);
+      out[static_cast<std::size_t>(rank.rank())].look_at(t, loss);
+    }
+  });
+  return out;
+}
+
+// The same samples as micro-batches of one rank, which stores everything and is alone.
+trace run_alone(int micro_batches, training_options options = {}) {
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{3}, options};
+  trace out;
+  for (int step = 0; step < steps; ++step) {
+    double first = 0;
+    for (int m = 0; m < micro_batches; ++m) {
+      const samples s = samples_of(step, m);
+      const double loss = m + 1 < micro_batches ? t.accumulate(s.x, s.y) : t.step(s.x, s.y);
+      if (m == 0) first = loss;
+    }
+    out.look_at(t, first);
+  }
+  return out;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+template <class Replica>
+void check(const trace& want, int ranks, training_options options = {}) {
+  CAPTURE(ranks);
+  const std::vector<trace> got = run<Replica>(ranks, options);
+  CHECK(got[0].losses == want.losses);
+  for (const trace& rank : got) {
+    CHECK(rank.checksum == want.checksum);
+    for (std::size_t step = 0; step < steps; ++step) CHECK(same_bits(rank.gradients[step], want.gradients[step]));
+    CHECK(rank.norms == want.norms);
+  }
+}
+
+template <class Policy, class... Options>
+void check_policy(const std::vector<trace>& want) {
+  for (int ranks = 1; ranks <= 3; ++ranks)
+    check<ddp<checkpoint<Policy, Net>, threads::rank, Options...>>(want[static_cast<std::size_t>(ranks)], ranks);
+}
+template <std::size_t Bytes>
+void check_buckets() {
+  const std::vector<trace> want{{}, run_alone(1), run_alone(2), run_alone(3)};
+  CHECK(want[1].checksum != want[2].checksum);
+  check_policy<store_all, bucket_bytes<Bytes>>(want);
+  check_policy<recompute_all, bucket_bytes<Bytes>>(want);
+  check_policy<every<2>, bucket_bytes<Bytes>>(want);
+  check_policy<sqrt_n, bucket_bytes<Bytes>>(want);
+  check_policy<at<1, 3>, bucket_bytes<Bytes>>(want);
+}
+
+} // namespace
+
+TEST_CASE("ddp: N ranks are N micro-batches under every policy, a bucket for each parameter") { check_buckets<1>(); }
+TEST_CASE("ddp: N ranks are N micro-batches under every policy, a few buckets") { check_buckets<2500>(); }
+TEST_CASE("ddp: N ranks are N micro-batches under every policy, one bucket") { check_buckets<(1U << 20)>(); }
+
+TEST_CASE("ddp: it does not matter whether buckets overlap with backward") {
+  const std::vector<trace> want{{}, run_alone(1), run_alone(2), run_alone(3)};
+  check_policy<store_all, after_backward, bucket_bytes<1>>(want);
+  check_policy<recompute_all, after_backward>(want);
+}
+
+TEST_CASE("ddp: clipping sees the gradients of all ranks") {
+  const training_options clips{.clip = {0.25}};
+  for (const int ranks : {1, 2, 3}) {
+    const trace want = run_alone(ranks, clips);
+    CHECK(want.norms[0] > 0.25);
+    check<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<1000>>>(want, ranks, clips);
+  }
+}
+
+TEST_CASE("ddp: ranks accumulate, and reduce once") {
+  const auto run_twice = []<class Replica>(Replica*) {
+    std::vector<trace> out(2);
+    threads{2}.run([&](threads::rank& rank) {
+      trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, seed{3}};
+      for (int step = 0; step < steps; ++step) {
+        const samples a = samples_of(step, rank.rank()), b = samples_of(step, 2 + rank.rank());
+        t.accumulate(a.x, a.y);
+        const double loss = t.step(b.x, b.y);
+        out[static_cast<std::size_t>(rank.rank())].look_at(t, loss);
+      }
+    });
+    CHECK(out[0].checksum == out[1].checksum);
+    CHECK(same_bits(out[0].gradients[2], out[1].gradients[2]));
+    return out[0];
+  };
+  const trace a = run_twice(static_cast<ddp<Net, threads::rank>*>(nullptr));
+  const trace b = run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
+  CHECK(a.checksum == b.checksum);
+  CHECK(a.losses == b.losses);
+  // The same as four micro-batches on one rank, but for the order of the additions.
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{3}};
+  for (const int part : {0, 1, 2}) {
+    const samples s = samples_of(0, part);
+    t.accumulate(s.x, s.y);
+  }
+  const samples last = samples_of(0, 3);
+  t.step(last.x, last.y);
+  for (std::size_t i = 0; i < a.gradients[0].size(); ++i)
+    CHECK(a.gradients[0][i] == doctest::Approx(t.gradients()[i]).epsilon(1e-4));
+}
+
+TEST_CASE("ddp: all ranks begin with the parameters of rank 0") {
+  std::vector<std::uint64_t> start(2);
+  threads{2}.run([&](threads::rank& rank) {
+    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum,
+                                                                        seed{static_cast<std::uint64_t>(rank.rank())}};
+    start[static_cast<std::size_t>(rank.rank())] = t.checksum();
+  });
+  CHECK(start[0] == start[1]);
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{0}};
+  CHECK(t.checksum() == start[0]);
+}

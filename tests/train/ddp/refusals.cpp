@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../training.hpp"
+
+using namespace cairn;
+using testing::has;
+using testing::samples;
+using testing::text_of;
+
+namespace {
+
+using Net = Sequential<Linear<testing::features, 6>, ReLU, Linear<6, testing::classes>>;
+using Other = Sequential<Linear<testing::features, 7>, ReLU, Linear<7, testing::classes>>;
+
+template <class Model, class T = float, class... Options>
+using replica_trainer = trainer<ddp<Model, threads::rank, Options...>, CrossEntropyLoss, SGD, batch<6>, T>;
+
+// What a job says whose rank 0 has one trainer and whose rank 1 has another.
+template <class First, class Second>
+std::string meeting() {
+  return text_of([] {
+    threads{2}.run([](threads::rank& rank) {
+      if (rank.rank() == 0) First{rank, SGD{}, seed{1}};
+      else Second{rank, SGD{}, seed{1}};
+    });
+  });
+}
+
+} // namespace
+
+TEST_CASE("ddp: ranks that were built alike meet") {
+  CHECK(meeting<replica_trainer<Net>, replica_trainer<Net>>() == "");
+  // When a bucket leaves is no concern of the other ranks.
+  CHECK(meeting<replica_trainer<Net>, replica_trainer<Net, float, after_backward>>() == "");
+}
+
+TEST_CASE("ddp: ranks that were built differently refuse to start and say what differs") {
+  const std::string network = meeting<replica_trainer<Net>, replica_trainer<Other>>();
+  CHECK(has(network, "the same network on every rank"));
+  CHECK(has(network, "rank 1 and rank 0 were built differently"));
+  CHECK(has(network, "start every rank from the same program"));
+  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<checkpoint<recompute_all, Net>>>(),
+            "the same checkpoint policy on every rank"));
+  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, float, bucket_bytes<1>>>(),
+            "the same gradient buckets on every rank"));
+  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, double>>(), "the same element type on every rank"));
+}
+
+TEST_CASE("ddp: a rank that throws ends the job with its message") {
+  for (const int culprit : {0, 2}) {
+    CAPTURE(culprit);
+    const auto start = std::chrono::steady_clock::now();
+    int reached = 0;
+    const std::string text = text_of([&] {
+      threads{3}.run([&](threads::rank& rank) {
+        replica_trainer<Net, float, bucket_bytes<1>> t{rank, testing::momentum, seed{1}};
+        const samples s(6, 1);
+        for (int step = 0; step < 10; ++step) {
+          if (rank.rank() == culprit && step == 3) throw std::runtime_error("the disk is full");
+          t.step(s.x, s.y);
+          if (rank.rank() == 1) ++reached;
+        }
+      });
+    });
+    CHECK(has(text, "the disk is full"));
+    CHECK(has(text, std::to_string(culprit)));
+    CHECK(reached == 3);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  }
+}
+
+TEST_CASE("ddp: a loss that is no number on one rank stops them all") {
+  const std::string text = text_of([&] {
+    threads{2}.run([&](threads::rank& rank) {
+      replica_trainer<Net> t{rank, testing::momentum, seed{1}, {.check_loss = true}};
+      samples s(6, 1);
+      t.step(s.x, s.y);
+      if (rank.rank() == 1) s.x[3] = std::numeric_limits<float>::infinity();
+      t.step(s.x, s.y);
+    });
+  });
+  CHECK(has(text, "expected a finite loss"));
+  CHECK(has(text, "on rank 1 at step 2"));
+}

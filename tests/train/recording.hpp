@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// A device that does what cpu does and writes down every op: on which queue, what it reads and what it writes; and every
+// event. order.hpp proves from that record that the work would also be right where queues really run at the same time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/dropout/cpu.hpp>
+#include <cairn/ops/layer_norm/cpu.hpp>
+#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/relu/cpu.hpp>
+#include <cairn/ops/sgd/cpu.hpp>
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>
+#include <cairn/ops/squared_norm/cpu.hpp>
+
+namespace recording {
+
+struct range {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+  bool writes = false;
+};
+
+template <class T>
+range span_of(T* first, std::size_t count) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(first);
+  return {begin, first == nullptr ? begin : begin + count * sizeof(T), !std::is_const_v<T>};
+}
+template <class T>
+range span_of(cairn::matrix<T> m) {
+  return span_of(m.data, m.rows == 0 ? 0 : (m.rows - 1) * m.stride + m.columns);
+}
+
+enum class kind : unsigned char { op, record, wait, discard };
+
+struct entry {
+  kind what = kind::op;
+  std::size_t queue = 0;
+  std::string_view name{};
+  std::vector<range> ranges{};
+  std::size_t event = 0; // of a record or a wait
+};
+
+struct log {
+  std::vector<entry> entries{};
+  std::size_t events = 0, queues = 0;
+};
+
+struct event {
+  std::size_t number = 0;
+};
+
+class queue {
+public:
+  explicit queue(std::shared_ptr<recording::log> log) : log_(std::move(log)), number_(log_->queues++) {}
+
+  event record() {
+    log_->entries.push_back({kind::record, number_, "record", {}, log_->events});
+    return {log_->events++};
+  }
+  void wait(const event& e) { log_->entries.push_back({kind::wait, number_, "wait", {}, e.number}); }
+  void put(std::string_view name, std::vector<range> ranges) {
+    log_->entries.push_back({kind::op, number_, name, std::move(ranges), 0});
+  }
+  cairn::cpu::queue& real() { return real_; }
+  const std::shared_ptr<recording::log>& log() const { return log_; }
+
+private:
+  std::shared_ptr<recording::log> log_;
+  std::size_t number_;
+  cairn::cpu::queue real_{1};
+};
+
+class device {
+public:
+  struct options {
+    std::size_t threads = 1;
+  };
+  using memory = cairn::cpu::memory;
+  using event = recording::event;
+  using queue = recording::queue;
+
+  explicit device(options) {}
+  queue& compute() { return *compute_; }
+  memory allocate(std::size_t bytes) { return memory(bytes); }
+  recording::log& log() { return *compute_->log(); }
+
+private:
+  std::unique_ptr<queue> compute_ = std::make_unique<queue>(std::make_shared<recording::log>());
+};
+
+static_assert(cairn::device<device>);
+
+// The ops of this device, found by their first argument. Each writes down what it touches, then does it.
+template <class T>
+void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
+            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
+            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
+  q.put("matmul", {span_of(c), span_of(a), span_of(b), span_of(then.bias, c.columns), span_of(then.addend),
+                   span_of(then.mask), span_of(then.row_sums, c.rows)});
+  cairn::matmul(q.real(), c, a, b, form, then);
+}
+template <class T>
+void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
+  q.put("relu_forward", {span_of(output, count), span_of(input, count)});
+  cairn::relu_forward(q.real(), count, output, input);
+}
+template <class T>
+void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  q.put("relu_backward", {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
+  cairn::relu_backward(q.real(), count, input_gradient, output_gradient, output);
+}
+template <class T>
+void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
+  q.put("add", {span_of(sum, count), span_of(a, count), span_of(b, count)});
+  cairn::add(q.real(), count, sum, a, b);
+}
+template <class T>
+void copy(queue& q, std::size_t count, T* to, const T* from) {
+  if (to != from) q.put("copy", {span_of(to, count), span_of(from, count)});
+  cairn::copy(q.real(), count, to, from);
+}
+template <class T, class... Rest>
+void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&... rest) {
+  q.put("dropout", {span_of(output, count), span_of(input, count)});
+  cairn::dropout(q.real(), count, output, input, rest...);
+}
+template <class T>
+void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
+                        const T* input, const T* weight, const T* bias) {
+  q.put("layer_norm_forward", {span_of(output, rows * features), span_of(statistics, 2 * rows),
+                               span_of(input, rows * features), span_of(weight, features), span_of(bias, features)});
+  cairn::layer_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+}
+template <class T>
+void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
+                         const T* weight) {
+  const std::size_t count = rows * features;
+  q.put("layer_norm_backward",
+        {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * rows),
+         span_of(weight, features)});
+  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient, output_gradient,
+                             input, statistics, weight);
+}
+template <class T, class Target>
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets) {
+  q.put("softmax_cross_entropy",
+        {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
+  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets);
+}
+template <class T>
+void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {
+  q.put("squared_norm", {span_of(x, count)});
+  cairn::squared_norm(q.real(), sum, x, count);
+}
+template <class T, class Coefficients>
+void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradients, const Coefficients& c) {
+  q.put("sgd", {span_of(parameters, count), span_of(velocity, count), span_of(gradients, count)});
+  cairn::sgd(q.real(), count, parameters, velocity, gradients, c);
+}
+
+// One of two ranks of which the other has the same gradients; it works on a queue of its own. What it forgets is told by
+// the type, so that a test can show that the proof finds it.
+enum class forgets : unsigned char { nothing, to_wait_for_the_gradients, to_let_the_update_wait };
+
+template <forgets Forgets>
+class communicator {
+public:
+  static constexpr std::string_view name = "recording";
+
+  struct ticket {
+    bool open = false;
+    event done{};
+    void wait(queue& q) {
+      if (std::exchange(open, false) && Forgets != forgets::to_let_the_update_wait) q.wait(done);
+    }
+  };
+
+  int rank() const { return 0; }
+  int size() const { return 2; }
+
+  template <class T>
+  ticket all_reduce(queue& compute, std::span<T> span) {
+    if (own_ == nullptr) own_ = std::make_unique<queue>(compute.log());
+    const event ready = compute.record();
+    if (Forgets != forgets::to_wait_for_the_gradients) own_->wait(ready);
+    own_->put("all_reduce", {span_of(span.data(), span.size())});
+    for (T& x : span) x += x;
+    return {true, own_->record()};
+  }
+  ticket broadcast(queue& compute, std::span<std::byte>, int) { return {true, compute.record()}; }
+
+private:
+  std::unique_ptr<queue> own_;
+};
+
+} // namespace recording

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cairn/train/trainer.hpp>
+
+#include "../training.hpp"
+
+using namespace cairn;
+using testing::samples;
+
+namespace {
+
+// Without Dropout, whose draws would differ between the micro-batches.
+using Net = Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNorm<16>, Linear<16, 16>>,
+                       checkpoint<recompute_all, Sequential<Linear<16, 20>, ReLU, Linear<20, 16>>>,
+                       Linear<16, testing::classes>>;
+using one_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
+
+std::vector<float> gradients_of(const samples<>& s) {
+  one_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  t.step(s.x, s.y);
+  return {t.gradients().begin(), t.gradients().end()};
+}
+
+} // namespace
+
+TEST_CASE("trainer: micro-batches of any size add their gradients in order") {
+  const samples a(6, 1), b(1, 2), c(4, 3);
+  one_trainer t{SGD{.learning_rate = 0.5}, seed{3}};
+  const std::vector<float> before(t.parameters().begin(), t.parameters().end());
+  t.accumulate(a.x, a.y);
+  t.accumulate(b.x, b.y);
+  CHECK(t.steps() == 0);
+  CHECK(std::vector<float>(t.parameters().begin(), t.parameters().end()) == before);
+  t.step(c.x, c.y);
+  CHECK(t.steps() == 1);
+  const std::vector<float> ga = gradients_of(a), gb = gradients_of(b), gc = gradients_of(c);
+  for (std::size_t i = 0; i < ga.size(); ++i) {
+    const float sum = ga[i] + gb[i] + gc[i];
+    CHECK(t.gradients()[i] == sum);
+    // The step averages over its micro-batches.
+    CHECK(t.parameters()[i] == doctest::Approx(before[i] - 0.5F * sum / 3).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("trainer: gradients start anew after a step") {
+  const samples a(6, 1), b(3, 2);
+  one_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  t.accumulate(a.x, a.y);
+  t.step(a.x, a.y);
+  t.step(b.x, b.y);
+  CHECK(std::vector<float>(t.gradients().begin(), t.gradients().end()) == gradients_of(b));
+}
+
+TEST_CASE("trainer: an evaluation between micro-batches changes nothing") {
+  const samples a(6, 1), b(3, 2);
+  const auto run = [&](bool looks) {
+    one_trainer t{testing::momentum, seed{3}};
+    t.accumulate(a.x, a.y);
+    if (looks) t.evaluate_loss(b.x, b.y);
+    t.step(b.x, b.y);
+    return t.checksum();
+  };
+  CHECK(run(true) == run(false));
+}

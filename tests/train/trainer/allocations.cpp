@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/train/adam.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../training.hpp"
+
+// Every allocation of this program is counted, on every thread. Not inlined, or g++ takes new and free for a mismatched
+// pair.
+namespace {
+std::atomic<std::size_t> allocations{0};
+} // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  const auto to = static_cast<std::size_t>(alignment);
+  if (void* const block = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return block;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+
+using namespace cairn;
+using testing::Net;
+using testing::samples;
+
+namespace {
+
+template <class Trainer>
+void work(Trainer& t, const samples<>& a, const samples<>& b) {
+  t.accumulate(a.x, a.y);
+  t.step(b.x, b.y);
+  t.step(a.x, a.y);
+  t.evaluate(b.x);
+  t.evaluate_loss(a.x, a.y);
+  t.learning_rate(0.01);
+  static_cast<void>(t.checksum());
+}
+
+} // namespace
+
+TEST_CASE("trainer: what allocates is counted") {
+  const std::size_t before = allocations;
+  const samples a(6, 1);
+  CHECK(allocations == before + 2);
+  const cpu::memory aligned(64);
+  CHECK(allocations == before + 3);
+}
+
+TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
+  const samples a(6, 1), b(4, 2);
+  trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, Adam, batch<6>> t{
+      Adam{}, seed{3}, {.threads = 2, .check_loss = true, .clip = {1}}};
+  t.step(a.x, a.y); // the very first one as well, but for the micro-batches' buffer
+  const std::size_t first = allocations;
+  t.step(b.x, b.y);
+  CHECK(allocations == first);
+  t.accumulate(a.x, a.y);
+  const std::size_t before = allocations;
+  for (int i = 0; i < 3; ++i) work(t, a, b);
+  CHECK(allocations == before);
+}
+
+TEST_CASE("trainer: ranks allocate nothing in a step") {
+  const samples a(6, 1), b(4, 2);
+  for (const int ranks : {1, 3}) {
+    CAPTURE(ranks);
+    std::barrier gate(ranks);
+    std::atomic<std::size_t> found{0};
+    threads{ranks}.run([&](threads::rank& rank) {
+      trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD, batch<6>> t{
+          rank, testing::momentum, seed{3}};
+      t.accumulate(a.x, a.y);
+      t.step(a.x, a.y);
+      gate.arrive_and_wait();
+      const std::size_t before = allocations;
+      gate.arrive_and_wait();
+      for (int i = 0; i < 5; ++i) work(t, a, b);
+      gate.arrive_and_wait();
+      if (rank.rank() == 0) found = allocations - before;
+      gate.arrive_and_wait(); // nobody leaves before the count is read
+    });
+    CHECK(found == 0);
+  }
+}

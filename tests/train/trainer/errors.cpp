@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <cairn/train/trainer.hpp>
+
+#include "../training.hpp"
+
+using namespace cairn;
+using testing::has;
+using testing::Net;
+using testing::samples;
+using testing::text_of;
+
+namespace {
+
+using net_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+} // namespace
+
+TEST_CASE("trainer: inputs that do not fit are refused") {
+  net_trainer t{testing::momentum, seed{3}};
+  const samples s(6, 1), more(7, 1);
+  const std::uint64_t before = t.checksum();
+  const std::string odd = text_of([&] { t.step(std::vector<float>(25), s.y); });
+  CHECK(has(odd, "expected samples of 10 numbers"));
+  CHECK(has(odd, "found 25 numbers"));
+  const std::string many = text_of([&] { t.step(more.x, more.y); });
+  CHECK(has(many, "expected at most 6 samples"));
+  CHECK(has(many, "found 7"));
+  CHECK(has(many, "batch<6>"));
+  CHECK(has(text_of([&] { t.step(std::vector<float>{}, std::vector<int>{}); }), "found 0 numbers"));
+  CHECK(has(text_of([&] { t.accumulate(more.x, more.y); }), "expected at most 6 samples"));
+  const std::string evaluated = text_of([&] { t.evaluate(more.x); });
+  CHECK(has(evaluated, "expected at most 6 samples"));
+  CHECK(has(evaluated, "evaluate"));
+  CHECK(t.checksum() == before);
+  CHECK(t.steps() == 0);
+}
+
+TEST_CASE("trainer: targets that do not fit are refused before anything has run") {
+  net_trainer t{testing::momentum, seed{3}};
+  const samples s(6, 1);
+  const std::string few = text_of([&] { t.step(s.x, std::vector<int>(5)); });
+  CHECK(has(few, "expected targets for 6 samples"));
+  CHECK(has(few, "found 5"));
+  CHECK(has(text_of([&] { t.evaluate_loss(s.x, std::vector<int>(4)); }), "found 4"));
+  CHECK(t.state()[0] == 0); // not even a first forward
+  const std::string wrong = text_of([&] { t.step(s.x, std::vector<int>(6, 4)); });
+  CHECK(has(wrong, "the classes are 0 to 3"));
+  CHECK(t.steps() == 0);
+}
+
+TEST_CASE("trainer: a loss that is no number is refused before anything is updated") {
+  net_trainer t{testing::momentum, seed{3}, {.check_loss = true}};
+  net_trainer other{testing::momentum, seed{3}};
+  const samples s(6, 1);
+  std::vector<float> bad = s.x;
+  bad[17] = nan;
+  t.step(s.x, s.y);
+  other.step(s.x, s.y);
+  const std::uint64_t before = t.checksum();
+  const std::string text = text_of([&] { t.step(bad, s.y); });
+  CHECK(has(text, "expected a finite loss"));
+  CHECK(has(text, "found"));
+  CHECK(has(text, "nan"));
+  CHECK(has(text, "step 2"));
+  CHECK(t.checksum() == before);
+  CHECK(t.steps() == 1);
+  // The next step is what it would have been.
+  CHECK(t.step(s.x, s.y) == other.step(s.x, s.y));
+  CHECK(t.checksum() == other.checksum());
+}
+
+TEST_CASE("trainer: without the check a loss that is no number is returned") {
+  net_trainer t{testing::momentum, seed{3}};
+  const samples s(6, 1);
+  std::vector<float> bad = s.x;
+  bad[17] = nan;
+  const double loss = t.step(bad, s.y);
+  CHECK(loss != loss);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What the tests of training have in common: a network with everything in it, and samples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+#include <doctest/doctest.h>
+
+#include "../net/kernels.hpp"
+#include "../net/layers.hpp"
+
+namespace testing {
+
+inline constexpr std::size_t features = 10, classes = 4;
+
+using Net = cairn::Sequential<
+    cairn::Linear<features, 16>, cairn::ReLU,
+    cairn::Repeat<2, cairn::Residual<cairn::LayerNorm<16>, cairn::Linear<16, 16>, cairn::ReLU>>,
+    cairn::checkpoint<cairn::recompute_all, cairn::Sequential<cairn::Linear<16, 16>, Witness, cairn::Dropout<>>>,
+    cairn::Linear<16, classes>>;
+
+inline constexpr cairn::SGD momentum{.learning_rate = 0.1, .momentum = 0.9};
+
+// Rows of numbers in [-1, 1) with a class each; another stream has other samples.
+template <class T = float>
+struct samples {
+  std::vector<T> x;
+  std::vector<int> y;
+
+  samples(std::size_t rows, std::uint32_t stream) : x(rows * features), y(rows) {
+    const cairn::random_key key{.seed = 11, .step = 0, .position = stream};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<T>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % classes);
+  }
+};
+
+// The text of the cairn::error that f throws; empty if it throws none.
+template <class F>
+std::string text_of(F&& f) {
+  try {
+    f();
+  } catch (const cairn::error& thrown) {
+    return thrown.what();
+  }
+  return {};
+}
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace testing
