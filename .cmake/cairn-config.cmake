@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# find_package(cairn [COMPONENTS blas xtensor]) makes cairn::cairn, and cairn::<component> for each one asked for.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+include(${CMAKE_CURRENT_LIST_DIR}/cairn-targets.cmake)
+
+foreach(component IN LISTS cairn_FIND_COMPONENTS)
+  set(cairn_${component}_missing "which is not a component of Cairn")
+  include(${CMAKE_CURRENT_LIST_DIR}/cairn-${component}.cmake OPTIONAL)
+  if(TARGET cairn::${component})
+    set(cairn_${component}_FOUND TRUE)
+  else()
+    set(cairn_${component}_FOUND FALSE)
+    if(cairn_FIND_REQUIRED_${component})
+      set(cairn_FOUND FALSE)
+      string(APPEND cairn_NOT_FOUND_MESSAGE "No cairn::${component}, ${cairn_${component}_missing}. ")
+    endif()
+  endif()
+endforeach()

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The ladder of data-parallel training, rung by rung, on generated data:
+//
+//   one         one process that sees every sample
+//   naive       ranks; after the whole backward, one all-reduce for each parameter
+//   buckets     the same with few large all-reduces
+//   overlap     buckets leave while backward still runs
+//   accumulate  one process again: as many micro-batches in a step as there were ranks
+//   average     ranks that average their parameters after each step instead of the gradients before it
+//
+// naive, buckets, overlap and accumulate end with the same weights, bit for bit. With average each rank goes on with
+// a momentum of its own, which the others never see: the last column shows how far two ranks drift apart.
+//
+// test: --epochs 1 --size small
+// test: --epochs 1 --size medium --ranks 3 --rung overlap
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+
+#include "../arguments.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct job {
+  std::string rung = "all";
+  std::string size = "all";
+  int ranks = 2;
+  std::size_t epochs = 10;
+  std::size_t samples = 4096;
+};
+
+struct result {
+  double seconds = 0;
+  double loss = 0; // over all samples, after training
+  std::uint64_t weights = 0;
+  double drift = 0; // largest difference between two ranks' momenta
+};
+
+// FFNet(100, num_hl, hl_size) -> 1 as in the tutorial: a Linear and a ReLU, num_hl times more of both, and a Linear.
+template <std::size_t Layers, std::size_t Width>
+struct ffnet {
+  using type = Sequential<Linear<100, Width>, ReLU, Repeat<Layers, Sequential<Linear<Width, Width>, ReLU>>, Linear<Width, 1>>;
+};
+template <std::size_t Width>
+struct ffnet<0, Width> {
+  using type = Sequential<Linear<100, Width>, ReLU, Linear<Width, 1>>;
+};
+
+constexpr std::size_t rows = 32;
+constexpr SGD optimizer{.learning_rate = 1e-3, .momentum = 0.9};
+using dataset = tensor_dataset<float, float>;
+using reading = loader<dataset, sampler, rows>;
+
+template <class Model>
+using training = trainer<Model, MSELoss, SGD, batch<rows>>;
+
+template <class Trainer>
+double whole_loss(Trainer& train, const dataset& data) {
+  double sum = 0;
+  for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<rows>{}})
+    sum += train.evaluate_loss(inputs, targets) * static_cast<double>(inputs.rows());
+  return sum / static_cast<double>(data.size());
+}
+
+// What two ranks know of each other: copies of their momenta, for the last column.
+double largest_difference(std::span<const float> a, std::span<const float> b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(double{a[i]} - double{b[i]}));
+  return most;
+}
+
+// Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch.
+template <class Make, class Step>
+result run_ranks(const job& j, const dataset& data, const char* name, Make make, Step step) {
+  result out;
+  std::vector<std::vector<float>> momenta(static_cast<std::size_t>(j.ranks));
+  const auto start = std::chrono::steady_clock::now();
+  threads{j.ranks}.run([&](threads::rank& rank) {
+    auto train = make(rank);
+    const bool first = rank.rank() == 0;
+    reading batches{data, sampler{rank, 0}, batch<rows>{}};
+    progress bar(j.epochs * data.size(), {.label = name, .out = first ? stderr : nullptr});
+    for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
+      batches.set_sampler(sampler{rank, epoch});
+      for (const auto& [inputs, targets] : batches) {
+        const double loss = step(*train, rank, inputs, targets);
+        bar.advance(inputs.rows() * static_cast<std::size_t>(j.ranks), {{"loss", loss}});
+      }
+    }
+    const auto momentum = train->optimizer_state(0);
+    momenta[static_cast<std::size_t>(rank.rank())].assign(momentum.begin(), momentum.end());
+    if (!first) return;
+    bar.finish();
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    out.loss = whole_loss(*train, data);
+    out.weights = train->checksum();
+  });
+  for (const auto& momentum : momenta) out.drift = std::max(out.drift, largest_difference(momenta[0], momentum));
+  return out;
+}
+
+const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& targets) { return train.step(inputs, targets); };
+
+// Ranks whose gradients are reduced, in one of the ways.
+template <class Net, class... Options>
+result replicas(const job& j, const dataset& data, const char* name) {
+  const auto make = [](threads::rank& rank) {
+    return std::make_unique<training<ddp<Net, threads::rank, Options...>>>(rank, optimizer, seed{7});
+  };
+  return run_ranks(j, data, name, make, plain_step);
+}
+
+template <class Net>
+result one(job j, const dataset& data, const char* name) {
+  j.ranks = 1;
+  return run_ranks(j, data, name, [](auto&) { return std::make_unique<training<Net>>(optimizer, seed{7}); }, plain_step);
+}
+
+// As many micro-batches as ranks, each of what that rank would have read.
+template <class Net>
+result accumulate(const job& j, const dataset& data, const char* name) {
+  result out;
+  training<Net> train{optimizer, seed{7}};
+  const auto parts = static_cast<std::size_t>(j.ranks);
+  std::vector<std::unique_ptr<reading>> batches;
+  for (std::size_t part = 0; part < parts; ++part)
+    batches.push_back(std::make_unique<reading>(data, sampler{part, parts, 0}, batch<rows>{}));
+  progress bar(j.epochs * data.size(), {.label = name});
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
+    std::vector<reading::iterator> at;
+    for (std::size_t part = 0; part < parts; ++part) {
+      batches[part]->set_sampler(sampler{part, parts, epoch});
+      at.push_back(batches[part]->begin());
+    }
+    while (at[0] != std::default_sentinel) {
+      double loss = 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto& [inputs, targets] = *at[part];
+        loss = part + 1 < parts ? train.accumulate(inputs, targets) : train.step(inputs, targets);
+        bar.advance(inputs.rows(), {{"loss", loss}});
+        ++at[part];
+      }
+    }
+  }
+  bar.finish();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.loss = whole_loss(train, data);
+  out.weights = train.checksum();
+  return out;
+}
+
+// Each rank is a job of its own; after every step they take the mean of their parameters. It is what one must not do
+// with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
+template <class Net>
+result average(const job& j, const dataset& data, const char* name) {
+  const auto make = [](auto&) { return std::make_unique<training<Net>>(optimizer, seed{7}); };
+  const auto step = [](auto& train, threads::rank& rank, const auto& inputs, const auto& targets) {
+    const double loss = train.step(inputs, targets);
+    auto sum = rank.all_reduce(train.device().compute(), train.parameters());
+    sum.wait(train.device().compute());
+    for (float& p : train.parameters()) p /= static_cast<float>(rank.size());
+    return loss;
+  };
+  return run_ranks(j, data, name, make, step);
+}
+
+struct rung {
+  const char* name;
+  result (*run)(const job&, const dataset&, const char*);
+};
+template <class Net>
+constexpr std::array ladder{
+    rung{"one", [](const job& j, const dataset& d, const char* n) { return one<Net>(j, d, n); }},
+    rung{"naive", &replicas<Net, bucket_bytes<1>, after_backward>},
+    rung{"buckets", &replicas<Net, bucket_bytes<1_MiB>, after_backward>},
+    rung{"overlap", &replicas<Net, bucket_bytes<1_MiB>>},
+    rung{"accumulate", &accumulate<Net>},
+    rung{"average", &average<Net>},
+};
+
+struct size_entry {
+  const char* name;
+  std::size_t parameters;
+  std::span<const rung> rungs;
+};
+template <std::size_t Layers, std::size_t Width>
+constexpr size_entry make_size(const char* name) {
+  using net = typename ffnet<Layers, Width>::type;
+  return {name, blueprint_of<net, rows>::parameters, ladder<net>};
+}
+constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"), make_size<3, 512>("large")};
+static_assert(sizes[0].parameters == 1'021 && sizes[1].parameters == 40'501);
+
+int climb(const job& j, const arguments& given) {
+  if (j.ranks < 1) given.fail("--ranks is at least 1");
+  std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank\n", j.samples,
+              rows);
+  const auto data = toy_dataset(j.samples);
+  table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights", "momenta differ by"});
+  for (const size_entry& size : sizes)
+    for (const rung& r : size.rungs) {
+      if (j.size != "all" && j.size != size.name) continue;
+      if (j.rung != "all" && j.rung != r.name) continue;
+      const bool alone = std::string(r.name) == "one" || std::string(r.name) == "accumulate";
+      const result got = r.run(j, data, r.name);
+      std::array<char, 32> loss{}, drift{};
+      std::snprintf(loss.data(), loss.size(), "%.6f", got.loss);
+      std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
+      results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(j.ranks),
+                   format_duration(got.seconds), format_rate(static_cast<double>(j.epochs * j.samples) / got.seconds),
+                   loss.data(), format_checksum(got.weights), alone ? "-" : drift.data()});
+    }
+  if (results.size() == 0) given.fail("no such --rung or --size; --help lists them");
+  std::printf("\n%s", results.text().c_str());
+  return 0;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+  job j;
+  arguments given("ffnet", "the ladder of data-parallel training");
+  given.add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
+      .add("size", j.size, "small (1,021 parameters), medium (40,501), large, or all")
+      .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
+      .add("epochs", j.epochs, "times that all samples are seen")
+      .add("samples", j.samples, "in the data set")
+      .parse(count, words);
+  try {
+    return climb(j, given);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "ffnet: %s\n", fault.what());
+    return 1;
+  }
+}

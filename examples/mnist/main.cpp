@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Handwritten digits, under a checkpoint policy and on a number of ranks given on the command line. The network is a
+// type, a policy is a type, and so each policy is one compiled instantiation, picked from a table: not one bit of the
+// final weights depends on which one is picked.
+//
+// test: --epochs 1 --samples 512
+// test: --epochs 1 --samples 512 --policy all --ranks 2
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+
+#include "../arguments.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using Net = Sequential<Linear<784, 512>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<512, 512>, ReLU>>,
+                       Dropout<percent<20>>, Linear<512, 10>>;
+constexpr std::size_t capacity = 64; // samples of one rank in one micro-batch, at most
+static_assert(peak_activation_bytes<Net, capacity> < 3_MiB);
+static_assert(peak_activation_bytes<checkpoint<sqrt_n, Net>, capacity> < 2_MiB);
+
+struct job {
+  std::string policy = "sqrt_n";
+  int ranks = 2;
+  std::size_t epochs = 20;
+  std::size_t batch = 64;      // samples of one rank in one micro-batch
+  std::size_t accumulate = 1;  // micro-batches in one step
+  std::uint64_t seed = 1;
+  double learning_rate = 0.05;
+  std::string data;
+  std::size_t samples = 0;     // train with so many of the images only; 0: with all
+  std::string picture = "mnist_schedule.svg";
+};
+
+struct result {
+  std::size_t planned = 0;  // bytes of the arena
+  std::size_t measured = 0; // bytes of it that a step wrote
+  double step_seconds = 0;  // median
+  double accuracy = 0;      // on the test images
+  std::uint64_t weights = 0;
+  std::uint64_t steps = 0;
+};
+
+// The arena is filled with a pattern before the first step; what does not show it afterwards was used. Counted in
+// cache lines, because a buffer's last one may have unused numbers at its end.
+constexpr std::byte untouched{0xA5};
+
+std::size_t used_bytes(std::span<const std::byte> arena) {
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < arena.size(); at += alignment) {
+    const auto line = arena.subspan(at, alignment);
+    lines += std::any_of(line.begin(), line.end(), [](std::byte b) { return b != untouched; }) ? 1 : 0;
+  }
+  return lines * alignment;
+}
+
+template <class Trainer, class Images>
+double accuracy(Trainer& train, const Images& images) {
+  std::size_t right = 0;
+  for (const auto& [pixels, labels] : loader{images, sequential_sampler{}, batch<capacity>{}}) {
+    const auto scores = train.evaluate(pixels); // (rows, 10)
+    for (std::size_t row = 0; row < labels.rows(); ++row) {
+      const auto* const first = scores.row(row);
+      right += std::max_element(first, first + 10) - first == labels[row] ? 1 : 0;
+    }
+  }
+  return static_cast<double>(right) / static_cast<double>(images.size());
+}
+
+template <class Policy>
+result run(const job& j, const digit_images<float>& digits) {
+  result out;
+  threads{j.ranks}.run([&](threads::rank& rank) {
+    using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
+    trainer<model, CrossEntropyLoss, SGD, batch<capacity>> train{
+        rank, SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
+        seed{j.seed}};
+    std::ranges::fill(train.arena(), untouched);
+
+    // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
+    const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
+    const auto order = [&](std::size_t micro, std::size_t epoch) {
+      const std::size_t reader = micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
+      return sampler{reader, readers, epoch, {.seed = j.seed}};
+    };
+    using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
+    std::vector<std::unique_ptr<reading>> parts;
+    for (std::size_t micro = 0; micro < j.accumulate; ++micro)
+      parts.push_back(std::make_unique<reading>(digits.train, order(micro, 0), batch<capacity>{},
+                                                random_shift{.pixels = 2, .fill = digits.train.black()},
+                                                loader_options{.rows = j.batch, .seed = j.seed}));
+
+    const std::size_t steps = j.epochs * parts[0]->size();
+    const cosine_rate rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20};
+    progress bar(j.epochs * parts[0]->samples() * readers,
+                 {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
+    std::vector<double> seconds;
+    seconds.reserve(steps);
+    for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
+      for (std::size_t micro = 0; micro < j.accumulate; ++micro) parts[micro]->set_sampler(order(micro, epoch));
+      std::vector<typename reading::iterator> next;
+      for (auto& part : parts) next.push_back(part->begin());
+      for (; next[0] != std::default_sentinel; ++next.back()) {
+        const auto start = std::chrono::steady_clock::now();
+        train.learning_rate(rate.at(train.steps()));
+        for (std::size_t micro = 0; micro + 1 < j.accumulate; ++micro, ++next[micro - 1])
+          train.accumulate(next[micro]->inputs, next[micro]->targets);
+        const auto& [images, labels] = *next.back();
+        const double loss = train.step(images, labels);
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        if (train.steps() == 1 && rank.rank() == 0) out.measured = used_bytes(train.arena());
+        bar.advance(images.rows() * readers, {{"loss", loss}, {"epoch", static_cast<double>(epoch + 1)}});
+      }
+    }
+    bar.finish();
+    if (rank.rank() != 0) return;
+    out.planned = peak_activation_bytes<checkpoint<Policy, Net>, capacity>;
+    std::ranges::sort(seconds);
+    out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
+    out.accuracy = accuracy(train, digits.test);
+    out.weights = train.checksum();
+    out.steps = train.steps();
+  });
+  return out;
+}
+
+// The schedule of a policy, for the picture.
+template <class Policy>
+picture_panel panel(const char* name) {
+  using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
+  using replica = trainer<ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>, CrossEntropyLoss, SGD,
+                          batch<capacity>>;
+  static const auto leaving = departures(plan::whole, replica::buckets.buckets(), sizeof(float));
+  return {name, plan::whole, plan::training.ops(), plan::memory.live, leaving};
+}
+
+// One row of the table: a name on the command line, and the instantiation behind it.
+struct entry {
+  const char* name;
+  result (*run)(const job&, const digit_images<float>&);
+  picture_panel (*panel)(const char*);
+};
+template <class Policy>
+constexpr entry make(const char* name) {
+  return {name, &run<Policy>, &panel<Policy>};
+}
+constexpr std::array table_of_policies{
+    make<store_all>("store_all"), make<recompute_all>("recompute_all"), make<sqrt_n>("sqrt_n"),
+    make<every<2>>("every<2>"),   make<every<4>>("every<4>"),           make<at<3, 6, 8>>("at<3,6,8>"),
+};
+
+digit_images<float> read(const job& j) {
+  std::string folder = j.data;
+  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) folder = std::string(root) + "/mnist";
+  if (!folder.empty()) {
+    std::printf("digits: MNIST from %s\n", folder.c_str());
+    return read_mnist(folder);
+  }
+  std::printf("digits: generated ones, as neither --data nor CAIRN_DATA names a folder with MNIST\n");
+  return generated_digits();
+}
+
+digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
+  const auto& all = digits.train;
+  if (count == 0 || count >= all.size()) return digits;
+  const std::size_t pixels = count * all.sample_shape().size();
+  digits.train = {all.sample_shape(), {all.pixels().begin(), all.pixels().begin() + static_cast<std::ptrdiff_t>(pixels)},
+                  {all.labels().begin(), all.labels().begin() + static_cast<std::ptrdiff_t>(count)}, mnist_scale};
+  return digits;
+}
+
+int train_chosen(const job& j, const arguments& given) {
+  std::vector<entry> chosen;
+  std::string names;
+  for (const entry& e : table_of_policies) {
+    if (j.policy == e.name || j.policy == "all") chosen.push_back(e);
+    names += std::string(names.empty() ? "" : ", ") + e.name;
+  }
+  if (chosen.empty()) given.fail("--policy cannot be " + j.policy + ": it is one of " + names + ", or all");
+  if (j.ranks < 1 || j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
+    given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
+
+  const auto digits = first_of(read(j), j.samples);
+  using plan = blueprint_of<Net, capacity>;
+  std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu micro-batches of %zu\n",
+              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), j.ranks,
+              j.accumulate, j.batch);
+  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
+  for (const entry& e : chosen) {
+    std::printf("policy %s\n", e.name);
+    std::fflush(stdout);
+    const result r = e.run(j, digits);
+    std::array<char, 16> percent{};
+    std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
+    results.row({e.name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned),
+                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
+  }
+  std::printf("\n%s\n", results.text().c_str());
+
+  std::vector<picture_panel> panels;
+  for (const entry& e : chosen) panels.push_back(e.panel(e.name));
+  write_svg(j.picture, draw_schedules(panels, {.title = "One training step of examples/mnist",
+                                               .stage_names = stage_names<plan>(),
+                                               .store_all_peak = plan::memory.arena}));
+  std::printf("the schedule is drawn in %s\n", j.picture.c_str());
+  return 0;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+  job j;
+  arguments given("mnist", "trains a residual network on handwritten digits");
+  given.add("policy", j.policy, "checkpoint policy, or all of them one after the other")
+      .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
+      .add("epochs", j.epochs, "times that all images are seen")
+      .add("batch", j.batch, "samples of one rank in one micro-batch")
+      .add("accumulate", j.accumulate, "micro-batches in one step")
+      .add("seed", j.seed, "of weights, order and dropout")
+      .add("rate", j.learning_rate, "learning rate after the warm-up")
+      .add("data", j.data, "folder with MNIST's four files (else $CAIRN_DATA/mnist, else generated digits)")
+      .add("samples", j.samples, "train with so many images only, 0 for all")
+      .add("picture", j.picture, "file for the picture of the schedule")
+      .parse(count, words);
+  try {
+    return train_chosen(j, given);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "mnist: %s\n", fault.what());
+    return 1;
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The roof: everything that needs no CUDA compiler and no optional component, from the ground floor up.
+#pragma once
+
+#include <cairn/core/batch.hpp>   // how many rows a step has room for, as a type
+#include <cairn/core/config.hpp>  // the version, and the only macros
+#include <cairn/core/error.hpp>   // what is thrown
+#include <cairn/core/explain.hpp> // types made to be read in an error
+#include <cairn/core/memory.hpp>  // bytes and alignment
+#include <cairn/core/pack.hpp>    // a list of types, each at a position
+#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
+#include <cairn/core/shape.hpp>   // the extents of one sample
+#include <cairn/core/view.hpp>    // somebody's memory as a matrix
+
+#include <cairn/plan/arrange.hpp>     // lifetimes to offsets in one arena
+#include <cairn/plan/buckets.hpp>     // which gradients leave together, and after which op
+#include <cairn/plan/buffer.hpp>      // a buffer and how long it lives
+#include <cairn/plan/chain.hpp>       // what every stage costs, keeps and reads
+#include <cairn/plan/fingerprint.hpp> // one number that all ranks share
+#include <cairn/plan/fusion.hpp>      // which stages an op works on at once
+#include <cairn/plan/lifetimes.hpp>   // from schedule to lifetimes
+#include <cairn/plan/memory_plan.hpp> // the place of every buffer, and the peak
+#include <cairn/plan/one_by_one.hpp>  // places buffers one after another
+#include <cairn/plan/op.hpp>          // one op of a schedule
+#include <cairn/plan/operands.hpp>    // where an op reads and writes
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/policies.hpp>    // what is stored and what is made again
+#include <cairn/plan/proof.hpp>       // proves that a schedule is right
+#include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
+#include <cairn/plan/schedule.hpp>    // the ops of one step
+#include <cairn/plan/stack_first.hpp> // places buffers as a stack where it can
+
+#include <cairn/device/cpu.hpp>             // the processor as a device
+#include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
+#include <cairn/device/instruction_set.hpp> // what this processor can do
+#include <cairn/device/workers.hpp>         // the threads inside one operation
+
+#include <cairn/data/data_partitioner.hpp>    // one dataset split among ranks, as in the tutorial
+#include <cairn/data/dataset.hpp>             // the concept: numbered samples
+#include <cairn/data/digit_images.hpp>        // images of digits with their labels
+#include <cairn/data/digit_strokes.hpp>       // digits as curves of a pen
+#include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
+#include <cairn/data/generated_digits.hpp>    // digits drawn by a program
+#include <cairn/data/idx.hpp>                 // reads the IDX format
+#include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
+#include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
+#include <cairn/data/minibatch.hpp>           // what a loader hands out
+#include <cairn/data/mnist.hpp>               // handwritten digits
+#include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
+#include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
+#include <cairn/data/random_normal.hpp>       // normal numbers from random_key
+#include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
+#include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
+#include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
+#include <cairn/data/tensor_dataset.hpp>      // samples in somebody's memory
+#include <cairn/data/tensor_view.hpp>         // somebody's memory as samples of one shape
+#include <cairn/data/toy_dataset.hpp>         // generated numbers to learn
+#include <cairn/data/transform.hpp>           // the concept: a change of one input
+
+#include <cairn/ops/activation.hpp>              // what a product can apply to its result
+#include <cairn/ops/adam/adam.hpp>               // one update of Adam and AdamW
+#include <cairn/ops/adam/cpu.hpp>                // adam on a cpu
+#include <cairn/ops/add/add.hpp>                 // the sum of two tensors
+#include <cairn/ops/add/cpu.hpp>                 // add on a cpu
+#include <cairn/ops/column_sums/column_sums.hpp> // the sum of every column
+#include <cairn/ops/column_sums/cpu.hpp>         // column sums on a cpu
+#include <cairn/ops/copy/copy.hpp>               // the same numbers at another place
+#include <cairn/ops/copy/cpu.hpp>                // copy on a cpu
+#include <cairn/ops/dropout/cpu.hpp>             // dropout on a cpu
+#include <cairn/ops/dropout/dropout.hpp>         // sets numbers to zero at random
+#include <cairn/ops/dropout/reference.hpp>       // dropout as its formula says it
+#include <cairn/ops/elementwise/cpu.hpp>         // elementwise on a cpu
+#include <cairn/ops/elementwise/elementwise.hpp> // one function for each element
+#include <cairn/ops/gelu/cpu.hpp>                // gelu on a cpu
+#include <cairn/ops/gelu/gelu.hpp>               // x P(x), P the normal distribution
+#include <cairn/ops/layer_norm/cpu.hpp>          // layer norm on a cpu
+#include <cairn/ops/layer_norm/layer_norm.hpp>   // rows of mean 0 and variance 1
+#include <cairn/ops/matmul/cpu.hpp>              // matmul on a cpu
+#include <cairn/ops/matmul/matmul.hpp>           // the product of two matrices, and what can be fused into it
+#include <cairn/ops/matmul/reference.hpp>        // the product as its formula says it
+#include <cairn/ops/mean_squared_error/cpu.hpp>  // mean squared error on a cpu
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
+#include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
+#include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
+#include <cairn/ops/scale/cpu.hpp>                                   // scale on a cpu
+#include <cairn/ops/scale/scale.hpp>                                 // every number times one factor
+#include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
+#include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
+#include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
+#include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
+#include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
+#include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
+#include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
+#include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
+
+#include <cairn/comm/call_ring.hpp>       // what the ranks ask for, in order
+#include <cairn/comm/communicator.hpp>    // the concept: joins the ranks of one job
+#include <cairn/comm/fault_injecting.hpp> // a communicator that fails where it is told
+#include <cairn/comm/loopback.hpp>        // one rank alone
+#include <cairn/comm/ordered_sum.hpp>     // sums in the order of the ranks
+#include <cairn/comm/thread_group.hpp>    // what the ranks of one process share
+#include <cairn/comm/threads.hpp>         // the ranks of a job as threads of one process
+
+#include <cairn/report/axis.hpp>             // the ticks of an axis
+#include <cairn/report/file.hpp>             // a file that is there whole or not at all
+#include <cairn/report/format.hpp>           // numbers, bytes and durations as text
+#include <cairn/report/memory_plot.hpp>      // the curve of live bytes
+#include <cairn/report/progress.hpp>         // the progress bar
+#include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
+#include <cairn/report/stage_plot.hpp>       // what every stage does, over time
+#include <cairn/report/svg.hpp>              // the elements of a drawing
+#include <cairn/report/table.hpp>            // a table for people
+#include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
+
+#include <cairn/layer/describe.hpp>   // what a layer says of itself, with the defaults
+#include <cairn/layer/dropout.hpp>    // Dropout
+#include <cairn/layer/flatten.hpp>    // Flatten
+#include <cairn/layer/gelu.hpp>       // GELU
+#include <cairn/layer/input.hpp>      // Input<Extents...>, the shape a network takes
+#include <cairn/layer/layer.hpp>      // the concept: a function and its derivative
+#include <cairn/layer/layer_norm.hpp> // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>     // Linear<In, Out>
+#include <cairn/layer/relu.hpp>       // ReLU
+#include <cairn/layer/sigmoid.hpp>    // Sigmoid
+#include <cairn/layer/tanh.hpp>       // Tanh
+
+#include <cairn/net/blueprint.hpp>          // all that is known of a step at compile time
+#include <cairn/net/checkpoint.hpp>         // checkpoint<Policy, Net>: the same function, another schedule
+#include <cairn/net/composite.hpp>          // a chain as a stage of another
+#include <cairn/net/cross_entropy_loss.hpp> // CrossEntropyLoss
+#include <cairn/net/elements.hpp>           // packs of elements made one
+#include <cairn/net/execute.hpp>            // walks a program
+#include <cairn/net/loss.hpp>               // what a loss is lent
+#include <cairn/net/mse_loss.hpp>           // MSELoss
+#include <cairn/net/names.hpp>              // the names of what a network is made of
+#include <cairn/net/program.hpp>            // a blueprint with code
+#include <cairn/net/repeat.hpp>             // Repeat<N, Block>
+#include <cairn/net/residual.hpp>           // Residual<Layers...>
+#include <cairn/net/sequential.hpp>         // Sequential<Layers...>
+#include <cairn/net/shapes.hpp>             // walks the shapes, and names the joint that does not fit
+
+#include <cairn/train/adam.hpp>          // Adam
+#include <cairn/train/adamw.hpp>         // AdamW
+#include <cairn/train/clip.hpp>          // gradient clipping by norm
+#include <cairn/train/ddp.hpp>           // ddp<Model, Communicator>
+#include <cairn/train/learning_rate.hpp> // constant, step, cosine with warm-up
+#include <cairn/train/optimizer.hpp>     // the concept, and what an update is lent
+#include <cairn/train/parameters.hpp>    // the parameters of a network by name
+#include <cairn/train/samples.hpp>       // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp>           // SGD
+#include <cairn/train/trainer.hpp>       // parameters, gradients, arena: one step after another

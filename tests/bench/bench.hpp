@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/data/random_normal.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+// What the command line chose. The names are those of the peers' programs.
+struct request {
+  std::string workload;
+  std::string mode = "naive";
+  std::size_t threads = 1;
+  std::size_t world = 1;
+  std::size_t steps = 30;
+  std::size_t warmup = 5;
+  std::size_t depth = 0;
+  std::size_t num_hl = 0;
+  std::size_t hl_size = 10;
+  double bucket_mb = 25;
+};
+
+// One line of output. step_ms is the median over the steps, of the slowest rank; step_mib the most bytes that a step
+// needs beyond parameters, optimizer state and batch, so gradients count; scratch_mib is what products have for packing
+// besides, for all of the process; exposed_ms how long a step waits for communication.
+struct figures {
+  std::string mode;
+  std::size_t batch = 0, depth = 0, parameters = 0, arena = 0;
+  double flops = 0; // of one step of one rank
+  std::vector<double> milliseconds{};
+  std::vector<double> exposed{};
+  double first_loss = 0, last_loss = 0;
+};
+
+inline double median(std::vector<double> list) {
+  if (list.empty()) return 0;
+  std::sort(list.begin(), list.end());
+  return list[list.size() / 2];
+}
+
+inline void print(const request& asked, const figures& f) {
+  const double step = median(f.milliseconds);
+  const double least = *std::min_element(f.milliseconds.begin(), f.milliseconds.end());
+  const double gradients = static_cast<double>(f.parameters) * 4 / 0x1p20;
+  std::printf("{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"threads\": %zu, \"world\": %zu, \"batch\": %zu, "
+              "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
+              "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
+              "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
+              "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
+              asked.workload.c_str(), f.mode.c_str(), asked.threads, asked.world, f.batch, f.depth, asked.num_hl,
+              asked.hl_size, f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
+              static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20),
+              f.flops, f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
+  std::fflush(stdout);
+}
+
+// Inputs and targets of one batch: normal numbers, and classes where the loss wants those.
+template <class Loss, class Trainer>
+struct samples {
+  using target = std::conditional_t<Loss::template takes<float, int>, int, float>;
+  std::vector<float> inputs;
+  std::vector<target> targets;
+
+  samples(std::size_t rows, std::uint64_t seed)
+      : inputs(rows * Trainer::input_shape.size()), targets(rows * Trainer::targets_per_sample) {
+    cairn::fill_normal(std::span<float>(inputs), cairn::random_key{.seed = seed, .position = 0});
+    if constexpr (std::is_same_v<target, int>) {
+      const cairn::random_key key{.seed = seed, .position = 1};
+      for (std::size_t i = 0; i < targets.size(); ++i)
+        targets[i] = static_cast<int>(cairn::random_bits(key, i) % Trainer::output_shape.last());
+    } else {
+      cairn::fill_normal(std::span<float>(targets), cairn::random_key{.seed = seed, .position = 1});
+    }
+  }
+};
+
+// Runs warm-up and steps on one trainer; `prepare` may change its parameters, `after` is called behind each step.
+template <class Loss, class Trainer, class After>
+void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out, After after) {
+  const samples<Loss, Trainer> batch(rows, seed);
+  out.first_loss = train.step(batch.inputs, batch.targets);
+  for (std::size_t i = 0; i < asked.warmup; ++i) train.step(batch.inputs, batch.targets);
+  after();
+  out.milliseconds.reserve(asked.steps);
+  for (std::size_t i = 0; i < asked.steps; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    out.last_loss = train.step(batch.inputs, batch.targets);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    out.milliseconds.push_back(took.count());
+    after();
+  }
+}
+
+template <class Model, std::size_t Batch>
+figures describe_step(const char* mode, std::size_t depth) {
+  using plan = cairn::blueprint_of<Model, Batch>;
+  figures out;
+  out.mode = mode;
+  out.batch = Batch;
+  out.depth = depth;
+  out.parameters = plan::parameters;
+  out.arena = plan::memory.arena;
+  out.flops = static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
+  return out;
+}
+
+// Steps of one process.
+template <class Model, class Loss, std::size_t Batch, class Prepare>
+void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare) {
+  using namespace cairn;
+  figures out = describe_step<Model, Batch>(mode, depth);
+  trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, seed{0}, {.threads = asked.threads}};
+  prepare(train);
+  run_steps<Loss>(asked, train, Batch, 1, out, [] {});
+  print(asked, out);
+}
+
+// Each returns false if it does not have what was asked for.
+bool bench_ffnet(const request&);
+bool bench_mlp(const request&);
+bool bench_chain(const request&);
+bool bench_ddp(const request&);
+bool bench_machine(const request&);

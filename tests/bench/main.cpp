@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Cairn on the workloads that PyTorch is measured on. One JSON object a line.
+//
+//   bench WORKLOAD [--mode M] [--threads N] [--steps N] [--warmup N] [--depth N] [--num-hl N] [--hl-size N]
+//         [--world N] [--bucket-mb N]
+#include <cstring>
+#include <stdexcept>
+
+#include "bench.hpp"
+
+namespace {
+
+int usage(const char* fault) {
+  std::fprintf(stderr,
+               "bench: %s\n"
+               "  machine                                  what a core reaches\n"
+               "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
+               "  mlp\n"
+               "  chain --mode naive|sqrt --depth 10|30|100|300\n"
+               "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward --bucket-mb 1|25\n"
+               "  and with all: --threads N --steps N --warmup N\n",
+               fault);
+  return 2;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+  if (count < 2) return usage("which workload?");
+  request asked;
+  asked.workload = words[1];
+  if (asked.workload == "chain") asked.depth = 100;
+  if (asked.workload == "ddp") asked.world = 2, asked.mode = "overlapped";
+  try {
+    for (int i = 2; i < count; i += 2) {
+      const std::string word = words[i];
+      if (i + 1 == count) return usage((word + " needs a value").c_str());
+      const std::string value = words[i + 1];
+      if (word == "--mode") asked.mode = value;
+      else if (word == "--threads") asked.threads = std::stoul(value);
+      else if (word == "--world") asked.world = std::stoul(value);
+      else if (word == "--steps") asked.steps = std::max(1UL, std::stoul(value));
+      else if (word == "--warmup") asked.warmup = std::stoul(value);
+      else if (word == "--depth") asked.depth = std::stoul(value);
+      else if (word == "--num-hl") asked.num_hl = std::stoul(value);
+      else if (word == "--hl-size") asked.hl_size = std::stoul(value);
+      else if (word == "--bucket-mb") asked.bucket_mb = std::stod(value);
+      else return usage((word + " is no option").c_str());
+    }
+    bool known = false;
+    if (asked.workload == "ffnet") known = bench_ffnet(asked);
+    if (asked.workload == "mlp") known = bench_mlp(asked);
+    if (asked.workload == "chain") known = bench_chain(asked);
+    if (asked.workload == "ddp") known = bench_ddp(asked);
+    if (asked.workload == "machine") known = bench_machine(asked);
+    if (!known) return usage("this workload, or this size of it, is not compiled in");
+  } catch (const std::logic_error& fault) { // of stoul and stod
+    return usage((std::string("not a number for ") + fault.what()).c_str());
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "bench: %s\n", fault.what());
+    return 1;
+  }
+  return 0;
+}

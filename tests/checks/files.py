@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Every file says its licence and is small; every header is guarded; no name says nothing; no path of one machine."""
+import re
+
+from house import SMALL_HOUSE, SPDX, run
+
+TOP = ("include", "tests", "examples", "single_include", ".ci", ".cmake", "CMakeLists.txt", "README.md",
+       ".clang-format", ".gitignore")
+SOURCES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".cmake"}
+LONGEST, LONGEST_LAYER = 400, 120  # a layer; layer.hpp is the concept
+EMPTY_WORDS = re.compile(r"(^|_)(utils?|common|misc|helpers?|fast|optimized|manager)(_|$)")
+# The root of a checkout, of a home or of a scratch folder; system folders that every Debian has are no fault.
+MACHINE_PATHS = re.compile(r"(?<![\w.}])/(work|farm|home|root|Users|tmp)/[\w.]")
+
+
+def files(root):
+    for name in TOP:
+        path = root / name
+        yield from [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+
+
+def faults(root, _options=None):
+    found = []
+    for path in files(root):
+        name = path.relative_to(root).as_posix()
+        if path.suffix == ".pyc":
+            continue
+        if EMPTY_WORDS.search(path.stem):
+            found.append(f"{name}: a name that would fit any file")
+        try:
+            lines = path.read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        source = path.suffix in SOURCES or path.name == "CMakeLists.txt"
+        if source and not any("SPDX-License-Identifier: MIT" in line for line in lines[:1]):
+            found.append(f"{name}: the first line is not the SPDX line")
+        if path.suffix in (".hpp", ".cuh"):
+            layer = name.startswith("include/cairn/layer/") and path.name != "layer.hpp"
+            limit = LONGEST_LAYER if layer else LONGEST
+            if len(lines) > limit and not name.startswith("single_include/"):
+                found.append(f"{name}: {len(lines)} lines, at most {limit}; is it still one idea?")
+            if "#pragma once" not in lines:
+                found.append(f"{name}: no #pragma once")
+        found += [f"{name}:{number}: a path of one machine" for number, line in enumerate(lines, 1)
+                  if MACHINE_PATHS.search(line)]
+    return found
+
+
+if __name__ == "__main__":
+    header, slash = SMALL_HOUSE["include/cairn/core/size.hpp"], "/"
+    run(faults, [
+        ({"tests/core/size.cpp": "int n;\n"}, r"size.cpp: the first line"),
+        ({"include/cairn/core/size.hpp": header + "\n" * 400}, r"size.hpp: 40\d lines, at most 400"),
+        ({"include/cairn/layer/mean.hpp": header + "\n" * 120}, r"mean.hpp: 12\d lines, at most 120"),
+        ({"include/cairn/core/size.hpp": SPDX}, r"size.hpp: no #pragma once"),
+        ({"include/cairn/core/size_utils.hpp": header}, r"size_utils.hpp: a name"),
+        ({"tests/core/size.cpp": SPDX + f"// {slash}home{slash}ann{slash}data\n"}, r"size.cpp:2: a path"),
+    ])

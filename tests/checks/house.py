@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What the checks know of the house, and the frame they share.
+
+A check is a function from a folder to a list of faults, each one a sentence that starts with a path. `run` applies
+it to the project; with --self-test it applies it to a small right house, which must have no fault, and to that house
+with one thing broken at a time, which must have the fault that is named: a check that cannot fail checks nothing.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# A room includes rooms of lower floors only.
+FLOORS = {
+    "core": 0,
+    "plan": 1, "device": 1, "data": 1,
+    "ops": 2, "comm": 2, "report": 2,
+    "layer": 3,
+    "net": 4,
+    "train": 5,
+}
+
+# Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
+COMPONENTS = ("blas", "xtensor")
+
+WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+SPDX = "// SPDX-License-Identifier: MIT\n"
+
+# The right house of the self-tests.
+SMALL_HOUSE = {
+    "include/cairn/cairn.hpp": SPDX + "#pragma once\n\n#include <cairn/core/config.hpp> // macros\n"
+                               "#include <cairn/core/size.hpp> // how many\n#include <cairn/net/pair.hpp> // two\n",
+    "include/cairn/core/config.hpp": SPDX + "#pragma once\n\n#define CAIRN_VERSION_MAJOR 0\n",
+    "include/cairn/core/size.hpp": SPDX + "#pragma once\n\n#include <cstddef>\n\nnamespace cairn {\n"
+                                   "inline std::size_t size() { return 2; }\n} // namespace cairn\n",
+    "include/cairn/net/pair.hpp": SPDX + "#pragma once\n\n#include <string>\n\n#include <cairn/core/size.hpp>\n\n"
+                                  "namespace cairn {\nstruct pair {\n  std::string name;\n};\n} // namespace cairn\n",
+    "tests/core/config.cpp": SPDX,
+    "tests/core/size.cpp": SPDX,
+    "tests/net/pair.cpp": SPDX,
+    "examples/walk.cpp": SPDX,
+    "README.md": "# Small\n\n```sh\nbuild/examples/walk\n```\n\n```sh\nctest --test-dir build\n```\n\n"
+                 "```cpp\nconst auto n = size();\nstatic_cast<void>(n);\n```\n",
+}
+
+
+def headers(root):
+    """All headers of the library that a C++ compiler can read, as paths relative to include/."""
+    base = root / "include"
+    return sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp"))
+
+
+def room(header):
+    """The room of cairn/ROOM/..., or None for a header that stands in no room."""
+    parts = header.split("/")
+    return parts[1] if len(parts) > 2 else None
+
+
+def component(header):
+    """The component a header needs, or None."""
+    stem = pathlib.PurePosixPath(header).stem
+    return stem if stem in COMPONENTS else None
+
+
+def includes(path):
+    """(line number, what is included with its brackets) for each #include of a file."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := re.match(r'\s*#\s*include\s*([<"][^>"]*[>"])', line):
+            yield number, found[1]
+
+
+def spread(function, items, workers=2):
+    """function(item) for every item, on a few processes' worth of compilers at a time; results in order."""
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, items))
+
+
+def compile_text(compiler, options, text, *arguments):
+    """What the compiler says first about a C++ text; empty when it is content."""
+    command = [compiler, *WARNINGS, *options.flags, *arguments, "-x", "c++", "-"]
+    try:
+        result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:  # g++ 12 can lose itself in faulty templates
+        return "the compiler was not done after a minute"
+    return "" if result.returncode == 0 else "\n".join(result.stderr.splitlines()[:12]) or "the compiler failed"
+
+
+def run(faults, broken, more=None, small=None):
+    """The main function of a check. `broken` is a list of (change to the small house, regex of the fault); `small` is
+    what this check needs the small house to have beside the usual."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--self-test", action="store_true", help="show that the check can fail")
+    parser.add_argument("--compiler", dest="compilers", action="append", default=[])
+    parser.add_argument("--flag", dest="flags", action="append", default=[], help="passed on to the compiler")
+    parser.add_argument("--with", dest="found", action="append", default=[], choices=COMPONENTS)
+    if more:
+        more(parser)
+    options = parser.parse_args()
+    options.compilers = options.compilers or ["c++"]
+    options.flags.insert(0, f"-I{options.root / 'include'}")
+    if not options.self_test:
+        return report(faults(options.root, options))
+
+    wrong = []
+    for change, expected in [({}, None), *broken]:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in {**SMALL_HOUSE, **(small or {}), **change}.items():
+                if text is not None:
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                    (root / name).write_text(text)
+            options.root, options.flags[0] = root, f"-I{root / 'include'}"
+            found = faults(root, options)
+        if expected is None and found:
+            wrong.append("the small house is right, yet: " + "; ".join(found))
+        if expected is not None and not any(re.search(expected, fault) for fault in found):
+            wrong.append(f"changed {', '.join(change)}: expected a fault like '{expected}', found {found or 'none'}")
+    return report(wrong)
+
+
+def report(faults):
+    for fault in faults:
+        print(fault)
+    print(f"{len(faults)} faults" if faults else "no faults")
+    sys.exit(1 if faults else 0)
