@@ -23,7 +23,7 @@
 #include <cairn/plan/one_by_one.hpp>  // places buffers one after another
 #include <cairn/plan/op.hpp>          // one op of a schedule
 #include <cairn/plan/operands.hpp>    // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/plan_of.hpp>     // schedule, places and buckets of a chain, in arrays of just their size
 #include <cairn/plan/policies.hpp>    // what is stored and what is made again
 #include <cairn/plan/proof.hpp>       // proves that a schedule is right
 #include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain

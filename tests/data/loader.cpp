@@ -119,6 +119,23 @@ TEST_CASE("a loader counts what it gives, with drop_last and without") {
     }
 }
 
+TEST_CASE("a loader may fill fewer rows than its batches have room for") {
+  const counted samples;
+  loader source{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4}};
+  CHECK(source.size() == 3);
+  std::vector<std::size_t> rows;
+  std::vector<int> targets;
+  for (const auto& [inputs, labels] : source) {
+    rows.push_back(inputs.rows());
+    targets.insert(targets.end(), labels.begin(), labels.end());
+  }
+  CHECK(rows == std::vector<std::size_t>{4, 4, 2});
+  CHECK(targets == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
+  CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 9}}),
+                       doctest::Contains("at most 8 rows"), error);
+}
+
 TEST_CASE("order and content do not depend on how many batches are made ahead") {
   const counted data{.samples = 101};
   const auto change = [](std::span<float> sample, const shape&, const random_key& key) {

@@ -15,8 +15,8 @@
 
 namespace cairn {
 
-// The processor: bytes live in ordinary memory, and an op is done when its call returns. One rank has one cpu; with
-// `threads` above 1 an op may cut its outputs into parts, which changes no bit of the result.
+// The processor: bytes live in ordinary memory, and an op is done when its call returns. One rank has one
+// cpu; with `threads` above 1 an op may cut its outputs into parts, which changes no bit of the result.
 class cpu {
 public:
   struct options {
@@ -82,9 +82,10 @@ public:
 
   std::size_t threads() const { return threads_; }
 
-  // f(part, scratch) for every part in [0, parts), on up to threads() threads at once; back when all are done. With
-  // one thread or one part it is a plain loop. The scratch is a std::span<std::byte> of scratch_bytes, 64-byte
-  // aligned, its contents undefined; f must not call parallel_for. An exception of a part reaches the caller.
+  // f(part, scratch) for every part in [0, parts), on up to threads() threads at once; back when all are
+  // done. With one thread or one part it is a plain loop. The scratch is a std::span<std::byte> of
+  // scratch_bytes, 64-byte aligned, its contents undefined; f must not call parallel_for. An exception of a
+  // part reaches the caller.
   template <class F>
   void parallel_for(std::size_t parts, F&& f) {
     if (parts <= 1 || threads_ == 1) {

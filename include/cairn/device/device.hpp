@@ -9,24 +9,26 @@ namespace cairn {
 // A device is where bytes live and in what order work on them happens.
 //
 // A type D is a device if
-//   1. D::memory is a block of bytes that the device can reach: data() is its start, a multiple of cairn::alignment,
-//      size() its length. It is moved, not copied, starts as zeros and is given back when it is destroyed;
-//   2. D::queue is a line of work. What is put on one queue happens in the order in which it was put there; what is
-//      put on two queues happens in any order, also at the same time;
-//   3. queue.record() is a D::event: the place in that queue behind everything put there so far. An event is a
-//      value: it may be copied, kept, and waited for many times or never;
-//   4. queue.wait(event) puts a wait on the queue: nothing put there later begins before the event's place has
-//      been reached. The caller does not stop;
+//   1. D::memory is a block of bytes that the device can reach: data() is its start, a multiple of
+//      cairn::alignment, size() its length. It is moved, not copied, starts as zeros and is given back when
+//      it is destroyed;
+//   2. D::queue is a line of work. What is put on one queue happens in the order in which it was put there;
+//      what is put on two queues happens in any order, also at the same time;
+//   3. queue.record() is a D::event: the place in that queue behind everything put there so far. An event is
+//      a value: it may be copied, kept, and waited for many times or never;
+//   4. queue.wait(event) puts a wait on the queue: nothing put there later begins before the event's place
+//      has been reached. The caller does not stop;
 //   5. d.compute() is the queue that forward and backward use, the same one in every call;
-//   6. d.allocate(bytes) is the only member that may allocate. It is called while a network is set up, never in a step.
+//   6. d.allocate(bytes) is the only member that may allocate. It is called while a network is set up, never
+//      in a step.
 //
-// Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it is put
-// on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a layer, which calls
-// them unqualified, need not know for which device it is compiled.
+// Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
+// is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
+// layer, which calls them unqualified, need not know for which device it is compiled.
 //
-// Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the host can
-// read data() (copying to and from the host is an op), more than one queue, or being callable from several threads:
-// one thread at a time puts work on a queue.
+// Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the
+// host can read data() (copying to and from the host is an op), more than one queue, or being callable from
+// several threads: one thread at a time puts work on a queue.
 
 namespace detail {
 

@@ -19,8 +19,8 @@ inline void spin_pause() {
 #endif
 }
 
-// Threads that are started once and then share the parts of one job after another with the caller. A job costs no
-// allocation and no lock: whoever is free takes the next part.
+// Threads that are started once and then share the parts of one job after another with the caller. A job
+// costs no allocation and no lock: whoever is free takes the next part.
 //
 // One thread at a time may call run(), and a part must not call it.
 class workers {
@@ -41,8 +41,9 @@ public:
   workers& operator=(const workers&) = delete;
   ~workers() { stop(); }
 
-  // f(context, part, thread) once for every part in [0, parts), parts > 0; thread is in [0, helpers], the caller's is
-  // 0. Back when all are done. If parts throw, those not yet begun are skipped and one of the exceptions is rethrown.
+  // f(context, part, thread) once for every part in [0, parts), parts > 0; thread is in [0, helpers], the
+  // caller's is 0. Back when all are done. If parts throw, those not yet begun are skipped and one of the
+  // exceptions is rethrown.
   void run(std::size_t parts, part_function f, void* context) {
     function_ = f;
     context_ = context;
@@ -65,7 +66,8 @@ public:
   }
 
 private:
-  // About five microseconds: longer than the gap between two ops of a step, shorter than anybody would notice.
+  // About five microseconds: longer than the gap between two ops of a step, shorter than anybody would
+  // notice.
   static constexpr int spins = 200;
 
   void serve(std::size_t thread) {
@@ -78,9 +80,9 @@ private:
     }
   }
 
-  // The ticket is (round, parts left). A part is taken by exchanging it, which fails if the round is over: a thread
-  // that wakes late finds nothing to do, so nobody has to wait for it. The job's description is read only after a
-  // part has been taken, and stays as it is until that part is done.
+  // The ticket is (round, parts left). A part is taken by exchanging it, which fails if the round is over: a
+  // thread that wakes late finds nothing to do, so nobody has to wait for it. The job's description is read
+  // only after a part has been taken, and stays as it is until that part is done.
   void take_parts(std::uint32_t round, std::size_t thread) {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     while (ticket >> 32 == round && static_cast<std::uint32_t>(ticket) != 0) {

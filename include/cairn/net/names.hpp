@@ -27,8 +27,8 @@ inline std::string typed_name(std::string_view name) {
     if (name[i] == ' ' && !out.empty() && out.back() == '>') continue; // "> >"
     out += name[i];
   }
-  for (const std::string_view ending : {", true>"}) // a default that nobody types
-    for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;) out.replace(at, ending.size(), ">");
+  constexpr std::string_view ending = ", true>"; // a default that nobody types
+  for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;) out.erase(at, ending.size() - 1);
   return out;
 }
 

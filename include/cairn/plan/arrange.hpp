@@ -43,8 +43,8 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 // attempt, which is linear, is nearly always tight. The others are tried only when it is not, and when there are few
 // enough buffers for the compilers' default limits.
 template <std::size_t Capacity>
-constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence) {
-  constexpr std::size_t effort = 50'000;
+constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
+                              std::size_t effort = 50'000) {
   std::array<std::size_t, Capacity + 1> offsets{};
   std::size_t best = no_fence;
   for (const auto how : {detail::attempt::stack, detail::attempt::life, detail::attempt::peak}) {

@@ -27,11 +27,12 @@ private:
   std::uint64_t state_ = 0xCBF29CE484222325U;
 };
 
-// What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs.
+// What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
+// follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
   static constexpr std::size_t parts = 5;
-  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "gradient buckets",
-                                                        "element type", "version of Cairn"};
+  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type",
+                                                        "gradient buckets", "version of Cairn"};
 
   std::array<std::uint64_t, parts> words{};
 

@@ -53,6 +53,7 @@ public:
       case op_kind::discard_gradient: uses().input = gradient_[o.position]; break;
       }
     }
+    use(gradient_[0]); // it is handed out when the walk is over
     for (std::size_t b = 0; b < out_.count; ++b) mark_stacked(out_.buffers[b]);
     if (out_.output_buffer != 0) out_.buffers[out_.output_buffer - regions].bytes = 0;
     return out_;

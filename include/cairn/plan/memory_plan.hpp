@@ -89,13 +89,19 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops>& lives, std::span<c
     }
   if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
 
+  // A discard frees a buffer that lives no longer under another name. What a composite's turn was the last to read is
+  // gone with the workspace of the way up.
+  const auto frees = [&](std::size_t t, holder h) {
+    if (!is_own(h) || h == lives.output_buffer) return false;
+    const std::uint32_t death = lives.buffers[h - regions].death;
+    return death < t && (up.fence == no_fence || ops[death].kind != op_kind::turn);
+  };
   for (std::size_t t = 0; t < ops.size(); ++t) {
     const operands_of<holder>& uses = lives.uses[t];
     if (!ops[t].is_discard())
       out.at[t] = {places[uses.input],     places[uses.output],          places[uses.tape],
                    places[uses.workspace], places[uses.output_gradient], places[uses.input_gradient]};
-    else if (is_own(uses.input) && uses.input != lives.output_buffer && lives.buffers[uses.input - regions].death < t)
-      out.at[t].input = places[uses.input];
+    else if (frees(t, uses.input)) out.at[t].input = places[uses.input];
   }
 
   out.live = live_bytes<Ops>(lives.span());

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
-#include <cairn/plan/schedule.hpp>
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/op.hpp>
 
 namespace cairn {
 
@@ -19,84 +21,176 @@ struct verdict {
 
 enum class journey : unsigned char { training, evaluation };
 
-// Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
-// backward has it once, from the last to the first; nothing is made that nobody reads; at the end nothing is left
-// over. It shares no code with what makes schedules, and knows nothing of how one was made.
+namespace detail {
+
+// Something that is made, read and dropped. `spent`: it has been overwritten by the one op that might still read it.
+class item {
+public:
+  constexpr bool absent() const { return state_ == is_absent; }
+  constexpr bool read() {
+    if (state_ == is_absent || state_ == is_spent) return false;
+    state_ = is_read;
+    return true;
+  }
+  constexpr bool make() {
+    if (state_ != is_absent) return false;
+    state_ = is_unread;
+    return true;
+  }
+  constexpr bool drop() {
+    if (state_ == is_absent || state_ == is_unread) return false;
+    state_ = is_absent;
+    return true;
+  }
+  constexpr void spend() { state_ = is_spent; }
+
+private:
+  enum : unsigned char { is_absent, is_unread, is_read, is_spent };
+  unsigned char state_ = is_absent;
+};
+
+// Walks a schedule once. Each step returns what is wrong with it, or null.
 template <std::size_t Stages>
-constexpr verdict prove(const chain& c, std::span<const op> ops, journey whole = journey::training) {
-  enum : unsigned char { absent, unread, read };
-  struct item {
-    unsigned char state = absent;
+class walker {
+public:
+  constexpr walker(const chain& along, std::span<const op> ops)
+      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_) {
+    value_[0].make();
+    value_[0].read();
+  }
 
-    constexpr bool reads() { return state == absent ? false : (state = read, true); }
-    constexpr bool makes() { return state == unread ? false : (state = unread, true); } // never over what is unread
-    constexpr bool drops() { return state != read ? false : (state = absent, true); }
-  };
-  const std::size_t n = c.size();
-  std::array<item, Stages + 1> value{};
-  std::array<item, Stages + 1> gradient{};
-  std::array<item, Stages> tape{};
-  std::array<bool, Stages> ran{};
-  std::size_t below = n; // backwards are done from here up
-  bool turned = false;
-  value[0].state = read;
+  constexpr verdict walk(journey kind) {
+    for (std::size_t t = 0; t < ops_.size(); ++t)
+      if (const char* const fault = step(ops_[t])) return {fault, t};
+    return {end(kind), ops_.size()};
+  }
 
-  for (std::size_t t = 0; t < ops.size(); ++t) {
-    const op& o = ops[t];
-    const std::size_t i = o.position;
-    const bool of_stage = o.kind == op_kind::forward || o.kind == op_kind::backward || o.kind == op_kind::discard_tape;
-    if (i > n || (of_stage && i == n)) return {"a position outside the chain", t};
-    switch (o.kind) {
-    case op_kind::forward:
-      if (!value[i].reads()) return {"a forward reads a value that is not there", t};
-      if (o.recomputes != ran[i]) return {"a forward is marked as the other kind of pass", t};
-      if (!o.recomputes && turned) return {"a first forward after the turn", t};
-      if (!o.wants_output && !o.wants_tape) return {"a forward of which nothing is wanted", t};
-      if (o.wants_output && !value[i + 1].makes()) return {"a value is made again before it was read", t};
-      if (o.wants_tape && !tape[i].makes()) return {"a tape is made again before it was read", t};
-      ran[i] = true;
-      break;
-    case op_kind::turn:
-      if (turned) return {"a second turn", t};
-      turned = true;
-      if (!value[n].reads()) return {"the turn reads an output that is not there", t};
-      gradient[n].makes();
-      break;
-    case op_kind::backward:
-      if (!turned) return {"a backward before the turn", t};
-      if (i >= below) return {"a backward for the second time, or out of order", t};
-      if (i + 1 != below) return {"a backward is missing", t};
-      below = i;
-      if (!gradient[i + 1].reads()) return {"a backward reads a gradient that is not there", t};
-      if (c[i].reads_input && !value[i].reads()) return {"a backward reads an input that is not there", t};
-      if (c[i].reads_output && !value[i + 1].reads()) return {"a backward reads an output that is not there", t};
-      if (c[i].keeps_tape() && !tape[i].reads()) return {"a backward reads a tape that is not there", t};
-      if (o.wants_input_gradient) gradient[i].makes();
-      if (o.wants_input_gradient != (i > c.lowest_backward() || c.lent))
-        return {"an input gradient is made that nobody reads, or is not made that somebody reads", t};
-      break;
-    case op_kind::discard_value:
-      if (i == 0 || (c.lent_output && i == n)) return {"a value is discarded that others own", t};
-      if (!value[i].drops()) return {"a value is discarded that is not there or was never read", t};
-      break;
-    case op_kind::discard_tape:
-      if (!tape[i].drops()) return {"a tape is discarded that is not there or was never read", t};
-      break;
-    case op_kind::discard_gradient:
-      if (c.lent && i == n) return {"a gradient is discarded that others own", t};
-      if (!gradient[i].drops()) return {"a gradient is discarded that is not there or was never read", t};
-      break;
+private:
+  constexpr const char* step(const op& o) {
+    if (o.position > n_ || (is_of_stage(o.kind) && o.position == n_)) return "a position outside the chain";
+    if (has_foreign_flags(o)) return "a mark that an op of this kind cannot have";
+    if (!o.is_discard()) {
+      if (const char* const fault = pair(o)) return fault;
+      previous_ = o;
     }
+    switch (o.kind) {
+    case op_kind::forward: return forward(o);
+    case op_kind::turn: return turn(o);
+    case op_kind::backward: return backward(o);
+    case op_kind::discard_value:
+      if (o.position == 0 || (chain_.lent_output && o.position == n_)) return "a value is discarded that others own";
+      return value_[o.position].drop() ? nullptr : "a value is discarded that is not there or was never read";
+    case op_kind::discard_tape:
+      return tape_[o.position].drop() ? nullptr : "a tape is discarded that is not there or was never read";
+    case op_kind::discard_gradient:
+      if (chain_.lent && o.position == n_) return "a gradient is discarded that others own";
+      return gradient_[o.position].drop() ? nullptr : "a gradient is discarded that is not there or was never read";
+    }
+    return "no kind of op";
   }
-  if (!turned) return {"no turn", ops.size()};
-  const bool back = whole == journey::training && c.lowest_backward() < n;
-  if (back && below != c.lowest_backward()) return {"a backward is missing", ops.size()};
-  for (std::size_t k = 1; k <= n; ++k) {
-    if (tape[k - 1].state != absent) return {"a tape is left over", ops.size()};
-    if (value[k].state != absent && !(c.lent_output && k == n)) return {"a value is left over", ops.size()};
-    if (back && gradient[k].state != absent && !(c.lent && k == n)) return {"a gradient is left over", ops.size()};
+
+  static constexpr bool is_of_stage(op_kind kind) {
+    return kind == op_kind::forward || kind == op_kind::backward || kind == op_kind::discard_tape;
   }
-  return {};
+  static constexpr bool has_foreign_flags(const op& o) {
+    const bool forward = o.kind == op_kind::forward;
+    const bool backward = o.kind == op_kind::backward;
+    return (!forward && (o.recomputes || o.wants_output || o.wants_tape)) || (!backward && o.wants_input_gradient) ||
+           (!forward && !backward && (o.takes_next || o.absorbed));
+  }
+
+  // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
+  constexpr const char* pair(const op& o) const {
+    if (o.absorbed != previous_.takes_next) return "an op takes the work of one that does it too, or of none";
+    if (!o.absorbed) return o.takes_next && !chain_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
+    const bool up = o.kind == op_kind::forward;
+    const bool beside = o.kind == previous_.kind && (up ? previous_.position + 1 == o.position : previous_.position == o.position + 1);
+    const stage& s = chain_[o.position];
+    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape()) return "an op takes work that it cannot do";
+    if (!(up ? chain_.in_place_forward(o.position) : chain_.in_place_backward(o.position)))
+      return "an op takes work that is not in place";
+    if (!up && !chain_[previous_.position].reads_input) return "an op takes a derivative at a value that it does not read";
+    if (!up && o.position == 0 && chain_.lent_input_gradient) return "an op takes work whose result lies elsewhere";
+    return nullptr;
+  }
+
+  constexpr const char* forward(const op& o) {
+    const std::size_t i = o.position;
+    if (!value_[i].read()) return "a forward reads a value that is not there";
+    if (o.recomputes != ran_[i]) return "a forward is marked as the other kind of pass";
+    if (!o.recomputes && turned_) return "a first forward after the turn";
+    if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
+    if (o.wants_output && !value_[i + 1].make()) return "a value is made that is there already";
+    if (o.wants_tape && !tape_[i].make()) return "a tape is made that is there already";
+    if (o.absorbed) {
+      if (!o.wants_output) return "a forward is absorbed whose value nobody wants";
+      value_[i].spend();
+    }
+    ran_[i] = true;
+    return nullptr;
+  }
+
+  constexpr const char* turn(const op& o) {
+    if (turned_) return "a second turn";
+    if (o.position != n_) return "the turn is not at the last value";
+    turned_ = true;
+    if (!value_[n_].read()) return "the turn reads an output that is not there";
+    gradient_[n_].make();
+    return nullptr;
+  }
+
+  constexpr const char* backward(const op& o) {
+    const std::size_t i = o.position;
+    const stage& s = chain_[i];
+    if (!turned_) return "a backward before the turn";
+    if (i >= below_) return "a backward for the second time, or out of order";
+    if (i + 1 != below_) return "a backward is missing";
+    below_ = i;
+    if (!gradient_[i + 1].read()) return "a backward reads a gradient that is not there";
+    if (s.reads_input && !value_[i].read()) return "a backward reads an input that is not there";
+    if (s.reads_output && !value_[i + 1].read()) return "a backward reads an output that is not there";
+    if (s.keeps_tape() && !tape_[i].read()) return "a backward reads a tape that is not there";
+    if (o.wants_input_gradient != (i > lowest_ || chain_.lent))
+      return "an input gradient is made that nobody reads, or is not made that somebody reads";
+    if (o.wants_input_gradient) gradient_[i].make();
+    return nullptr;
+  }
+
+  constexpr const char* end(journey kind) const {
+    if (!turned_) return "no turn";
+    if (previous_.takes_next) return "an op takes the work of none";
+    const bool back = kind == journey::training && lowest_ < n_;
+    if (back ? below_ != lowest_ : below_ != n_) return back ? "a backward is missing" : "a backward in an evaluation";
+    for (std::size_t k = 1; k <= n_; ++k) {
+      if (!tape_[k - 1].absent()) return "a tape is left over";
+      if (!value_[k].absent() && !(chain_.lent_output && k == n_)) return "a value is left over";
+      if (back && !gradient_[k].absent() && !(chain_.lent && k == n_)) return "a gradient is left over";
+    }
+    return nullptr;
+  }
+
+  const chain& chain_;
+  std::span<const op> ops_;
+  std::size_t n_;
+  std::size_t lowest_;
+  std::size_t below_; // backwards are done from here up
+  bool turned_ = false;
+  op previous_{}; // the last op that is no discard
+  std::array<item, Stages + 1> value_{};
+  std::array<item, Stages + 1> gradient_{};
+  std::array<item, Stages + 1> tape_{};
+  std::array<bool, Stages + 1> ran_{};
+};
+
+} // namespace detail
+
+// Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
+// backward has it once, from the last to the first; work is taken over only where that is the same; nothing is made
+// that nobody reads; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
+// of how one was made.
+template <std::size_t Stages>
+constexpr verdict prove(const chain& c, std::span<const op> ops, journey kind = journey::training) {
+  return detail::walker<Stages>(c, ops).walk(kind);
 }
 
 } // namespace cairn

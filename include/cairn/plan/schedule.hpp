@@ -98,7 +98,6 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> mov
     if (wanted.turn_ends_output) discard_value(n);
   };
 
-  out.lasting_output = wanted.lasting_output;
   for (std::size_t m = 0; m < moves.size(); ++m) {
     if (m == wanted.up) turn();
     const demand& d = wanted.of[m];
@@ -107,7 +106,10 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> mov
     if (!moves[m].backward) {
       ops[out.count++] = {.recomputes = ran[i], .wants_output = d.output, .wants_tape = d.tape, .position = i};
       ran[i] = true;
-      if (m < wanted.up && i < wanted.lasting) out.lasting = out.count;
+      if (m < wanted.up && i < wanted.lasting) {
+        out.lasting = out.count;
+        out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : d.output;
+      }
       if (d.ends_input) discard_value(i);
       continue;
     }

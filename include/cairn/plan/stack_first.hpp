@@ -48,8 +48,11 @@ private:
     std::array<std::size_t, Capacity + 1> alive{};
     std::size_t height = 0;
     std::size_t living = 0;
-    for (std::size_t i = 0; i < count_; ++i)
-      if (buffers_[i].pinned) stacked[height++] = i;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (!buffers_[i].pinned) continue;
+      stacked[height++] = i;
+      if (buffers_[i].end() > extent_) extent_ = buffers_[i].end();
+    }
     std::array<bool, Capacity + 1> buried{}; // another is put on it
     std::uint32_t next = static_cast<std::uint32_t>(-1);
     for (std::size_t i = count_; i-- > 0;) {

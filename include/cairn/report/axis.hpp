@@ -17,7 +17,8 @@ struct axis_scale {
   constexpr double length(double value) const { return (to - from) * value / most; }
 };
 
-// The distance between the ticks of an axis from 0 to `most`: 1, 2 or 5 times a power of ten, at most `ticks` of them.
+// The distance between the ticks of an axis from 0 to `most`: 1, 2 or 5 times a power of ten, at most `ticks`
+// of them.
 inline double decimal_step(double most, std::size_t ticks) {
   if (!(most > 0)) return 1;
   const double least = most / static_cast<double>(ticks > 0 ? ticks : 1);
@@ -35,8 +36,8 @@ inline double byte_step(double most, std::size_t ticks) {
   return unit == 1 && step < 1 ? 1 : step * unit;
 }
 
-// Every how many rows a row can have its number, if a number needs `room` and a row is `row` high: 1, 2 or 5 times
-// a power of ten.
+// Every how many rows a row can have its number, if a number needs `room` and a row is `row` high: 1, 2 or 5
+// times a power of ten.
 inline std::size_t label_every(double row, double room) {
   for (std::size_t power = 1;; power *= 10)
     for (const std::size_t factor : {1U, 2U, 5U})

@@ -53,11 +53,13 @@ private:
 
 } // namespace detail
 
-// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so
-// does the next start after a crash: written beside it under another name, synced, then renamed over it.
-// Throws cairn::error and leaves the old file alone when any of that fails.
+// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
+// and so does the next start after a crash: written beside it under another name, synced, then renamed over
+// it. Throws cairn::error and leaves the old file alone when any of that fails.
 inline void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
   static std::atomic<unsigned> serial{0};
+  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may
+  // be writing the same file.
   std::filesystem::path part = path;
   part += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
   bool ours = false;
@@ -76,7 +78,8 @@ inline void write_file_atomically(const std::filesystem::path& path, std::string
   if (!file.close()) fail("close");
   if (std::rename(part.c_str(), path.c_str()) != 0) fail("replace");
 
-  // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do then.
+  // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do
+  // then.
   const auto folder = path.parent_path();
   detail::open_file names(folder.empty() ? std::filesystem::path(".") : folder, O_RDONLY);
   if (names) names.sync();

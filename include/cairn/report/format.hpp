@@ -14,7 +14,8 @@ namespace cairn {
 
 namespace detail {
 
-// With a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in some.
+// With a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in
+// some.
 inline std::string fixed(double value, int decimals) {
   std::array<char, 64> text{};
   // 1e15 needs 16 digits, a sign, a point and the decimals; what is larger is written with an exponent.
@@ -52,7 +53,8 @@ inline std::string format_clock(double seconds) {
   return total < 3600 ? tail : std::to_string(total / 3600) + ":" + tail;
 }
 
-// A measured time in the unit that suits it: "85.0 ns", "12.3 us", "4.56 ms", "1.23 s", from two minutes on "02:05".
+// A measured time in the unit that suits it: "85.0 ns", "12.3 us", "4.56 ms", "1.23 s", from two minutes on
+// "02:05".
 inline std::string format_duration(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   const double size = std::abs(seconds);

@@ -29,6 +29,7 @@ struct memory_plot {
   }
   std::size_t peak() const { return times->ops.empty() ? 0 : live[peak_op()]; }
 
+  // Lines at round numbers of bytes, the lowest being the axis.
   void draw_grid(svg_writer& to) const {
     const double step = byte_step(y.most, 6);
     for (double value = 0; value <= y.most; value += step) {
@@ -37,6 +38,8 @@ struct memory_plot {
     }
   }
 
+  // The area is filled, as bytes times time is what a policy saves; its edge is a line of its own because the
+  // fill is too light to read numbers from.
   void draw_curve(svg_writer& to) const {
     const std::string curve = points();
     const std::string number = svg_writer::number(y.from);
@@ -47,6 +50,7 @@ struct memory_plot {
             "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
   }
 
+  // After the curve and the turn, which would cross it.
   void draw_name(svg_writer& to) const {
     to.text(x.from + 6, y.to - 6, "live bytes", 11, text_anchor::start, "fill=\"#555\" " + std::string(halo));
   }
@@ -82,8 +86,8 @@ private:
     return value == 0 ? "0" : svg_writer::number(value) + units[unit];
   }
 
-  // Steps, "L x y L x y …". Where many ops share half a pixel, the highest of them stands for all: a peak is never
-  // smoothed away.
+  // Steps, "L x y L x y …". Where many ops share half a pixel, the highest of them stands for all: a peak is
+  // never smoothed away.
   std::string points() const {
     std::string out;
     constexpr std::size_t none = static_cast<std::size_t>(-1);

@@ -21,8 +21,8 @@
 
 namespace cairn {
 
-// How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal, how wide
-// it is, and whether it shows UTF-8.
+// How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
+// how wide it is, and whether it shows UTF-8.
 struct progress_settings {
   std::string label{};          // before everything else, such as "epoch 3/5"
   std::string unit = "samples"; // what is counted
@@ -38,14 +38,15 @@ struct progress_settings {
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
 //
-// On a terminal the line is drawn again in place. Elsewhere (a file, a pipe, a log) it is printed as a plain line
-// every few seconds. The rate, and with it the time left, is that of the last ten seconds or so; in the last line it
-// is that of the whole. An advance that draws nothing reads the clock and adds: no allocation, no system call.
-// For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
+// On a terminal the line is drawn again in place. Elsewhere (a file, a pipe, a log) it is printed as a plain
+// line every few seconds. The rate, and with it the time left, is that of the last ten seconds or so; in the
+// last line it is that of the whole. An advance that draws nothing reads the clock and adds: no allocation,
+// no system call. For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
-  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal does.
+  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal
+  // does.
   using postfix = std::pair<std::string_view, double>;
   static constexpr std::size_t max_postfixes = 4;
 
@@ -61,6 +62,9 @@ public:
   progress& operator=(const progress&) = delete;
   ~progress() { finish(); }
 
+  //   progress bar(data.size(), {.label = "epoch 1/5"});
+  //   for (…) bar.advance(rows, {{"loss", loss}});
+  //
   // `count` more are done. The postfixes are shown until others come; those past the fourth are left out.
   void advance(std::size_t count, std::initializer_list<postfix> postfixes = {}) {
     done_ += count;
@@ -92,6 +96,7 @@ private:
 
   static double seconds(typename Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
+  // Of these variables the first that is set decides; std::setlocale would change the whole process.
   static bool locale_is_utf8() {
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
       const char* value = std::getenv(name);
@@ -110,8 +115,8 @@ private:
     return known ? size.ws_col : 80;
   }
 
-  // Both sums fade at the same pace, so their quotient is a mean in which what is recent weighs more, and from the
-  // first observation on it is right.
+  // Both sums fade at the same pace, so their quotient is a mean in which what is recent weighs more, and
+  // from the first observation on it is right.
   void observe(moment now) {
     const double passed = seconds(now - drawn_at_);
     const double fade = std::exp(-passed / remembered_seconds);
@@ -144,6 +149,7 @@ private:
     return std::min(1.0, static_cast<double>(done_) / static_cast<double>(std::max<std::size_t>(1, total_)));
   }
 
+  // "epoch 3/5:  45%"
   void add_head(line& to) const {
     to.add(settings_.label);
     if (!settings_.label.empty()) to.add(": ");
@@ -155,6 +161,7 @@ private:
     to.add('%');
   }
 
+  // " 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]"
   void add_tail(line& to, double elapsed) const {
     const std::string done = format_count(done_);
     if (total_ > 0) to.add(' ');
@@ -206,6 +213,7 @@ private:
     to.add('|');
   }
 
+  // The bar takes what the two ends leave. One write a line, so that lines of several processes do not mix.
   void draw(bool last) {
     const double elapsed = seconds(drawn_at_ - start_);
     line tail{};
@@ -215,7 +223,8 @@ private:
     if (terminal_) out.add('\r'), out.width = 0;
     add_head(out);
     if (terminal_ && total_ > 0) {
-      // One column stays free: a full line would wrap. A bar of less than four cells says nothing and is left out.
+      // One column stays free: a full line would wrap. A bar of less than four cells says nothing and is left
+      // out.
       const std::size_t taken = out.width + tail.width + 3;
       const std::size_t room = most > taken ? std::min<std::size_t>(most - taken, 50) : 0;
       if (room >= 4) add_bar(out, room);

@@ -23,8 +23,8 @@
 
 namespace cairn {
 
-// One schedule to draw. The spans are read while drawing only. `live` is that of the memory plan: bytes alive during
-// each op. `leaving` (see departures()) may be empty: then no communication is drawn.
+// One schedule to draw. The spans are read while drawing only. `live` is that of the memory plan: bytes alive
+// during each op. `leaving` (see departures()) may be empty: then no communication is drawn.
 struct picture_panel {
   std::string name; // the policy, as the user writes it
   chain stages;
@@ -44,7 +44,8 @@ struct picture_settings {
 
 namespace detail {
 
-// Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by eye.
+// Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by
+// eye.
 class schedule_picture {
 public:
   schedule_picture(std::span<const picture_panel> panels, const picture_settings& settings)
@@ -65,8 +66,10 @@ public:
     // High rows for few stages; many stages share a height that still fits on a screen.
     const double room = most_stages > 400 ? 560 : panels.size() > 2 ? 300 : 440;
     row_ = std::min(30.0, room / static_cast<double>(most_stages));
+    // Above the highest peak there is room for its number.
     bytes_ = 1.15 * static_cast<double>(std::max<std::size_t>(1, most_bytes));
 
+    // The left margin holds the widest label of a stage, or of a number of bytes.
     double margin = svg_writer::width_of("1023 MiB", 11);
     for (std::size_t p = 0; p < panels.size(); ++p) margin = std::max(margin, rows(p, 0).label_width());
     x_ = {margin + 20, settings.width - 24, most_time > 0 ? most_time : 1};
@@ -89,6 +92,8 @@ public:
   }
 
 private:
+  // In pixels, from the top: title and legend once; then for each panel its facts, its stages, the lane of
+  // its buckets if it has any, its curve of bytes, and the numbers of the axis of time.
   static constexpr double header_height = 74;
   static constexpr double facts_height = 40; // the line with the policy and its numbers, and space for "loss"
   static constexpr double lane_height = 16;
@@ -137,6 +142,8 @@ private:
     }
   }
 
+  // One line: the policy and what it costs. The time is the model's, made of operations only; what is
+  // measured belongs in a table.
   void draw_facts(svg_writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
     to.text(20, base, panel.name, 14, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
@@ -154,6 +161,8 @@ private:
             "fill=\"#555\"");
   }
 
+  // From the back to the front: grid, what is stored, ops, buckets, curve, and last the marks that people
+  // look for.
   void draw_panel(svg_writer& to, std::size_t p, double top) const {
     const picture_panel& panel = panels_[p];
     const timeline& times = times_[p];
@@ -214,9 +223,14 @@ private:
 
 } // namespace detail
 
-// Draws schedules one above the other, with common scales, as the text of an SVG file. Above, time runs to the right
-// and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak. Widths are
-// predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not belong together.
+//   const auto leaving = departures(chain, buckets, sizeof(float));
+//   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
+//   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
+//
+// Draws schedules one above the other, with common scales, as the text of an SVG file. Above, time runs to
+// the right and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak.
+// Widths are predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not
+// belong together.
 inline std::string draw_schedules(std::span<const picture_panel> panels,
                                   const picture_settings& settings = {}) {
   return detail::schedule_picture(panels, settings).draw();

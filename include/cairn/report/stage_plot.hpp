@@ -17,8 +17,8 @@
 
 namespace cairn {
 
-// What the colours of a schedule's picture mean. They differ in lightness as well as in hue, and keep apart for
-// people who see red and green alike.
+// What the colours of a schedule's picture mean. They differ in lightness as well as in hue, and keep apart
+// for people who see red and green alike.
 enum class picture_kind : std::size_t { forward, recompute, backward, communication, stored };
 inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b",
                                                             "#dbe2ea"};
@@ -30,6 +30,9 @@ constexpr const char* colour_of(picture_kind kind) { return picture_colours[stat
 namespace detail {
 
 // The upper half of a picture: time to the right, one row a stage, the first at the bottom.
+//
+// What a network does reads as a shape: a forward climbs, a backward comes down twice as slowly, and the tint
+// between them is memory that is held; a policy that recomputes trades its area for further, smaller hills.
 struct stage_plot {
   chain stages;
   std::span<const op> ops;
@@ -51,8 +54,8 @@ struct stage_plot {
   }
   static bool works(const op& o) { return o.kind == op_kind::forward || o.kind == op_kind::backward; }
 
-  // What is kept for later: an output or a tape, from the end of its forward to its discard. What only the very next
-  // op reads is passed on, not stored, and left out.
+  // What is kept for later: an output or a tape, from the end of its forward to its discard. What only the
+  // very next op reads is passed on, not stored, and left out.
   void draw_stored(svg_writer& to) const {
     struct row_state {
       std::array<bool, 2> held{}; // output, tape
@@ -69,6 +72,8 @@ struct stage_plot {
       const double between = row < 8 ? 0 : gap(); // narrower gaps would fall between the pixels
       to.rectangle(x(r.since), row_top(position) + between / 2, x.length(now - r.since), row - between);
     };
+    // A row is one span as long as its output or its tape is held, so that the two are not drawn over one
+    // another.
     const auto hold = [&](std::size_t position, std::size_t what, bool on, double now) {
       row_state& r = rows[position];
       const bool before = r.held[0] || r.held[1];
@@ -93,6 +98,7 @@ struct stage_plot {
     to.close_group();
   }
 
+  // All ops of one kind, in a group whose class is the kind's name.
   void draw_ops(svg_writer& to, picture_kind kind) const {
     const std::string colour = colour_of(kind);
     const std::string name = picture_words[static_cast<std::size_t>(kind)];
@@ -115,7 +121,8 @@ struct stage_plot {
     to.close_group();
   }
 
-  // A bucket: a line down from the end of the backward that completes it, and its journey in a lane of its own.
+  // A bucket: a line down from the end of the backward that completes it, and its journey in a lane of its
+  // own.
   void draw_buckets(svg_writer& to, std::span<const bucket_departure> leaving, double lane,
                     double height) const {
     const std::string colour = colour_of(picture_kind::communication);
@@ -180,8 +187,10 @@ struct stage_plot {
   }
 
 private:
+  // Between two rows: enough to tell them apart, never more than a small part of the row.
   double gap() const { return is_fine() ? 0 : std::min(3.0, row * 0.15); }
 
+  // When the backward of a stage ends; a stage without one has nothing to wait for but the end.
   double finished(std::size_t position) const {
     for (std::size_t t = ops.size(); t-- > 0;)
       if (ops[t].kind == op_kind::backward && ops[t].position == position) return times->ops[t].end;

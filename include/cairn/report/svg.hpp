@@ -14,10 +14,12 @@ namespace cairn {
 // Where a text stands relative to its point.
 enum class text_anchor : unsigned char { start, middle, end };
 
-// Writes an SVG drawing, element by element, as text. Lengths are pixels, y grows downwards. Attributes are given as
-// they stand in the file (`fill="#444" opacity="0.5"`); texts and titles are any UTF-8 and escaped here.
+// Writes an SVG drawing, element by element, as text. No tree is kept: what is written later lies in front.
+// Lengths are pixels, y grows downwards. Attributes are given as they stand in the file (`fill="#444"
+// opacity="0.5"`); texts and titles are any UTF-8 and escaped here.
 class svg_writer {
 public:
+  // `style`: attributes of the root, which all elements inherit.
   svg_writer(double width, double height, std::string_view style) {
     out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
            number(width) + "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " +
@@ -46,13 +48,15 @@ public:
     return safe;
   }
 
-  // About how wide a text is: nobody can say without the font. Errs on the wide side, so that labels keep apart.
+  // About how wide a text is: nobody can say without the font. Errs on the wide side, so that labels keep
+  // apart.
   static double width_of(std::string_view text, double size) {
     const auto characters = std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
     return 0.6 * size * static_cast<double>(characters);
   }
 
+  // Groups nest; every one that is opened must be closed before str().
   void open_group(std::string_view attributes) { out_ += "<g " + std::string(attributes) + ">\n"; }
   void close_group() { out_ += "</g>\n"; }
 

@@ -12,8 +12,12 @@
 
 namespace cairn {
 
-// A table of results for people: a header, rows of the same length. Columns are as wide as their widest cell; a
-// column of numbers (with or without a unit) is aligned to the right, header included.
+// A table of results for people: a header, rows of the same length. Columns are as wide as their widest cell;
+// a column of numbers (with or without a unit) is aligned to the right, header included.
+//
+//   table results({"policy", "peak", "step"});
+//   results.row({"sqrt_n", format_bytes(peak), format_duration(seconds)});
+//   std::fputs(results.text().c_str(), stdout);
 class table {
 public:
   explicit table(std::vector<std::string> header) : header_(std::move(header)) {}
@@ -85,6 +89,7 @@ private:
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
   }
+  // Begins as a number does, after a sign or a "~": what follows is taken for its unit.
   static bool is_number(std::string_view cell) {
     while (!cell.empty() && std::string_view("+-.~<>").find(cell.front()) != std::string_view::npos)
       cell.remove_prefix(1);
@@ -94,6 +99,7 @@ private:
     const std::string space(column.width - width(cell), ' ');
     return column.right ? space + cell : cell + space;
   }
+  // A bar or the end of a line would end a Markdown cell.
   static std::string without_bars(const std::string& cell) {
     std::string out;
     for (const char c : cell)

@@ -28,8 +28,8 @@ struct time_span {
   constexpr double length() const { return end - begin; }
 };
 
-// When everything in a schedule happens, as far as numbers of operations tell. The unit is one forward of the whole
-// chain with nothing left out: store_all of a deep chain of products ends near 3.
+// When everything in a schedule happens, as far as numbers of operations tell. The unit is one forward of the
+// whole chain with nothing left out: store_all of a deep chain of products ends near 3.
 struct timeline {
   std::vector<time_span> ops;     // for each op; a discard and a turn take no time
   std::vector<time_span> buckets; // on their way, one after another, in the order in which they leave
@@ -38,8 +38,8 @@ struct timeline {
   double work_ratio = 1;          // work relative to a step that recomputes nothing
 };
 
-// The stages after whose backward the buckets leave. A bucket names a leaf layer, counted as backward finishes them;
-// a stage may have several inside. `element` is the size of a gradient in bytes.
+// The stages after whose backward the buckets leave. A bucket names a leaf layer, counted as backward
+// finishes them; a stage may have several inside. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures(const chain& c, std::span<const bucket> buckets,
                                                 std::size_t element) {
   std::vector<bucket_departure> out;
@@ -100,8 +100,8 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   out.end = out.work;
   if (once > 0) out.work_ratio = out.work * forward / once;
 
-  // One communication thread, so one bucket at a time. The bytes of the gradients do not grow with the batch, the
-  // operations do.
+  // One communication thread, so one bucket at a time. The bytes of the gradients do not grow with the batch,
+  // the operations do.
   const double byte = counted ? flops_per_byte / (forward * static_cast<double>(c.batch)) : 0;
   double free = 0;
   for (const bucket_departure& b : leaving) {

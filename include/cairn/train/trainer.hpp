@@ -70,7 +70,7 @@ public:
     hash64 cut;
     for (const bucket& b : buckets.buckets()) cut.add(b.end);
     fingerprint f;
-    f.words = {plan::network_hash, plan::schedule_hash, cut.value(), hash64{}.add(type_name<T>()).value(),
+    f.words = {plan::network_hash, plan::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
                hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
     return f;
   }();

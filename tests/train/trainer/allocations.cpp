@@ -40,7 +40,7 @@ using testing::samples;
 namespace {
 
 template <class Trainer>
-void work(Trainer& t, const samples<>& a, const samples<>& b) {
+void use_once(Trainer& t, const samples<>& a, const samples<>& b) {
   t.accumulate(a.x, a.y);
   t.step(b.x, b.y);
   t.step(a.x, a.y);
@@ -70,7 +70,7 @@ TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
   CHECK(allocations == first);
   t.accumulate(a.x, a.y);
   const std::size_t before = allocations;
-  for (int i = 0; i < 3; ++i) work(t, a, b);
+  for (int i = 0; i < 3; ++i) use_once(t, a, b);
   CHECK(allocations == before);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
       gate.arrive_and_wait();
       const std::size_t before = allocations;
       gate.arrive_and_wait();
-      for (int i = 0; i < 5; ++i) work(t, a, b);
+      for (int i = 0; i < 5; ++i) use_once(t, a, b);
       gate.arrive_and_wait();
       if (rank.rank() == 0) found = allocations - before;
       gate.arrive_and_wait(); // nobody leaves before the count is read

@@ -18,7 +18,7 @@ using testing::text_of;
 namespace {
 
 using net_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 } // namespace
 
@@ -60,7 +60,7 @@ TEST_CASE("trainer: a loss that is no number is refused before anything is updat
   net_trainer other{testing::momentum, seed{3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;
-  bad[17] = nan;
+  bad[17] = not_a_number;
   t.step(s.x, s.y);
   other.step(s.x, s.y);
   const std::uint64_t before = t.checksum();
@@ -80,7 +80,7 @@ TEST_CASE("trainer: without the check a loss that is no number is returned") {
   net_trainer t{testing::momentum, seed{3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;
-  bad[17] = nan;
+  bad[17] = not_a_number;
   const double loss = t.step(bad, s.y);
   CHECK(loss != loss);
 }

@@ -13,6 +13,7 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../../net/plain.hpp"
+#define CAIRN_TEST_KERNELS
 #include "../training.hpp"
 
 using namespace cairn;

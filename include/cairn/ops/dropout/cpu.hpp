@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
@@ -23,49 +24,50 @@ struct multiply_element {
   }
 };
 
-// Sixteen blocks of random numbers side by side, which is 64 numbers: the rounds of core/random.hpp's
-// random_block, with its counter and key, in a form that becomes vector code.
-inline constexpr std::size_t random_lanes = 16;
+// core/random.hpp's random_block for the blocks first, first + 1, ..., word by word, in a form that becomes
+// vector code: each 32-bit number has 64 bits to itself, as a loop that changes widths does not, and the ten
+// rounds are written out, as a loop within the loop would not either.
+inline constexpr std::size_t random_lanes = 32;
+using random_words = std::uint64_t[4][random_lanes];
 
-[[gnu::always_inline]] inline void draw(std::uint32_t (&numbers)[4 * random_lanes], const random_key& key,
-                                        std::uint64_t first_block) {
-  std::uint32_t c[4][random_lanes];
+template <std::size_t... Round>
+[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
+                                        std::index_sequence<Round...>) {
+  constexpr std::uint64_t low = 0xFFFFFFFFU;
+  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
+  const std::uint64_t position = key.position;
+  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
   for (std::size_t i = 0; i < random_lanes; ++i) {
-    const std::uint64_t index = first_block + i;
-    c[0][i] = static_cast<std::uint32_t>(index);
-    c[1][i] = static_cast<std::uint32_t>((index >> 32) & 0xFFFFU) |
-              static_cast<std::uint32_t>((key.step >> 32) << 16);
-    c[2][i] = key.position;
-    c[3][i] = static_cast<std::uint32_t>(key.step);
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position,
+                  d = step_low;
+    (
+        [&] {
+          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
+          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
+          b = p1 & low;
+          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
+          d = p0 & low;
+        }(),
+        ...);
+    words[0][i] = a;
+    words[1][i] = b;
+    words[2][i] = c;
+    words[3][i] = d;
   }
-  auto k0 = static_cast<std::uint32_t>(key.seed);
-  auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (std::size_t i = 0; i < random_lanes; ++i) {
-      const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c[0][i];
-      const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c[2][i];
-      c[0][i] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1][i] ^ k0;
-      c[1][i] = static_cast<std::uint32_t>(p1);
-      c[2][i] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3][i] ^ k1;
-      c[3][i] = static_cast<std::uint32_t>(p0);
-    }
-    k0 += 0x9E3779B9U;
-    k1 += 0xBB67AE85U;
-  }
-  for (std::size_t i = 0; i < random_lanes; ++i)
-    for (std::size_t k = 0; k < 4; ++k) numbers[4 * i + k] = c[k][i];
 }
 
-// What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of 64.
+// What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
+// draw.
 template <class T>
 [[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key,
                                                  std::size_t begin, const dropout_rate& rate) {
   const T scale = static_cast<T>(rate.scale);
-  std::uint32_t numbers[4 * random_lanes];
+  random_words words;
   for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
-    draw(numbers, key, (begin + i) / 4);
-    for (std::size_t j = 0; j < 4 * random_lanes; ++j)
-      factors[i + j] = numbers[j] < rate.threshold ? T{0} : scale;
+    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
+    for (std::size_t j = 0; j < random_lanes; ++j)
+      for (std::size_t k = 0; k < 4; ++k)
+        factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
   }
 }
 template <class T>

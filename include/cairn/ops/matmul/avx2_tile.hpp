@@ -13,8 +13,8 @@
 
 namespace cairn::detail {
 
-// As avx512_tile, for AVX2. It is written twice because what a function may use is part of its declaration: one
-// template cannot be compiled for two instruction sets.
+// As avx512_tile, for AVX2. It is written twice because what a function may use is part of its declaration:
+// one template cannot be compiled for two instruction sets.
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
 struct avx2_tile {
   using vector = typename Register::vector;

@@ -13,16 +13,24 @@
 
 namespace cairn::detail {
 
-// Rows x Columns registers of results, kept in registers over a whole reduction block. Each step multiplies Rows
-// numbers of a, filled into a register each, with Columns registers of b. `Partial`: the last register is masked.
+// Rows x Columns registers of results, kept in registers over a whole reduction block. Each step multiplies
+// Rows numbers of a, filled into a register each, with Columns registers of b. `Partial`: the last register
+// is masked.
 //
-// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
+// A multiplication takes 4 cycles and one or two start in each, so 8 sums at least must be under way; 8 x 3
+// leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A full tile's step is
+// long enough to hide the loop around it; unrolling it over the reduction too was measured to bring nothing
+// but code.
+//
+// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays
+// in memory.
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
 struct avx512_tile {
   using vector = typename Register::vector;
   using mask = typename Register::mask;
   static constexpr std::size_t width = Register::width;
 
+  // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static inline void
   step(vector* sums, const T* a, std::size_t a_row, const T* b, mask lanes, std::index_sequence<I...>,
@@ -119,7 +127,8 @@ struct avx512_tile {
   }
 };
 
-// All rows of a sliver that is Columns registers wide.
+// All rows of a sliver that is Columns registers wide: tiles of 8 rows, and what is left in tiles of 4, 2 and
+// 1. A tile of fewer rows computes the same chains, only with fewer of them under way.
 template <class Register, class T, std::size_t Columns, bool Partial>
 CAIRN_TARGET_AVX512 void avx512_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);

@@ -24,9 +24,11 @@ namespace cairn::detail {
 // Below this a call of a BLAS costs more than the plain kernels.
 inline constexpr std::size_t operations_worth_blas = 20'000;
 
-// c is cut into squares of this size whatever the number of threads: how a BLAS rounds may depend on the extents.
+// c is cut into squares of this size whatever the number of threads: how a BLAS rounds may depend on the
+// extents.
 inline constexpr std::size_t blas_square = 256;
 
+// c(m, n), rows n apart, = op(a) x op(b): the two names that a CBLAS has for it, as overloads.
 inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
 
 inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a,

@@ -23,7 +23,8 @@ namespace cairn {
 
 namespace detail {
 
-// Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand operations.
+// Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand
+// operations.
 inline constexpr std::size_t operations_worth_threads = 1'000'000;
 
 // Computes `part` of a product with the kernels of one instruction set.
@@ -39,7 +40,8 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// The product, cut over columns of c if there are enough of them, so that no part of b is packed twice, else over rows.
+// The product, cut over columns of c if there are enough of them, so that no part of b is packed twice, else
+// over rows.
 template <class T>
 void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
   const std::size_t m = whole.size.m;
@@ -68,7 +70,8 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   const detail::product<T> whole(c, a, b, form, then);
   const instruction_set isa = widest_instruction_set();
 #if CAIRN_WITH_BLAS
-  // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is paid for.
+  // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is
+  // paid for.
   if (isa == instruction_set::plain &&
       2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
     return detail::multiply_with_blas(queue, whole);

@@ -10,7 +10,8 @@
 
 namespace cairn::detail {
 
-// 16 bytes of numbers, as g++ and clang++ offer them on every machine: where it has no such registers they make parts.
+// 16 bytes of numbers, as g++ and clang++ offer them on every machine: where it has no such registers they
+// make parts.
 template <class T>
 struct plain_vector {
   typedef T type __attribute__((vector_size(16)));
@@ -32,7 +33,8 @@ struct plain_vector {
   }
 };
 
-// The epilogue for one register of neighbours in a row. Selects and not branches: a ReLU's mask cannot be predicted.
+// The epilogue for one register of neighbours in a row. Selects and not branches: a ReLU's mask cannot be
+// predicted.
 template <class T>
 void finish_vector(const product<T>& whole, std::size_t row, std::size_t column, const T* sums) {
   using vector = plain_vector<T>;
@@ -46,7 +48,8 @@ void finish_vector(const product<T>& whole, std::size_t row, std::size_t column,
   std::memcpy(&whole.c(row, column), &v, sizeof v);
 }
 
-// The epilogue, and the place in c, of `columns` finished sums of one row: for kernels that have them in memory.
+// The epilogue, and the place in c, of `columns` finished sums of one row: for kernels that have them in
+// memory.
 template <class T>
 void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns,
                 const T* sums) {

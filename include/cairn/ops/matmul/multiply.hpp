@@ -16,7 +16,19 @@ struct rectangle {
   std::size_t column_begin = 0, column_end = 0;
 };
 
-// How a rectangle is walked. Nothing here changes a bit of the result: that only the reduction block does.
+// How a rectangle is walked.
+//
+// A sliver of b, as wide as one set of registers, meets all rows of a that fit into the second-level cache
+// before the next sliver comes. a is never packed: its numbers are filled into registers one at a time, which
+// works for rows and columns alike, and a tile of 8 rows reads 8 streams, no more than a first-level cache
+// has ways. b is packed
+//   - if it is to be transposed: a register wants neighbours in a row of op(b);
+//   - if it is large and there are enough rows to pay for it: a stride of a page costs an address translation
+//     a step.
+// Small products therefore run on the operands where they lie. Keeping the weights packed for a whole step
+// was rejected: it would need memory that the plan does not know of.
+//
+// Nothing here changes a bit of the result: that only the reduction block does.
 struct blocking {
   std::size_t block = 0;   // of the reduction
   std::size_t rows = 0;    // of a at a time: they stay in the second-level cache while the slivers pass
@@ -24,6 +36,8 @@ struct blocking {
   bool pack = false;
 };
 
+// `scratch` is in elements. A packed piece and the rows of a together take less than a second-level cache;
+// the limits are not tight, for a tile needs 8 bytes of b a cycle and that cache gives 32.
 template <class Kernels, class T>
 blocking choose_blocking(const product<T>& whole, const rectangle& part, std::size_t scratch) {
   constexpr std::size_t cached = 256 * 1024 / sizeof(T); // a quarter of a usual second-level cache
@@ -40,7 +54,8 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
     by.columns = std::max(scratch * 3 / 4 / depth / Kernels::widest, std::size_t{1}) * Kernels::widest;
     by.rows = std::max<std::size_t>(8, scratch / 4 / by.columns / 8 * 8);
   } else {
-    // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level cache.
+    // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level
+    // cache.
     if (!by.pack) by.columns = columns;
     else if (rows <= by.rows) by.columns = Kernels::widest;
     else by.columns = std::max(2 * cached / depth / Kernels::widest, std::size_t{1}) * Kernels::widest;
@@ -72,6 +87,10 @@ void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_en
 }
 
 // Computes one rectangle of c.
+//
+// The loops from outside in: columns of b that fit packed, rows of a that fit the cache, blocks of the
+// reduction in ascending order, slivers. With several blocks the sums so far wait in the last quarter of the
+// scratch.
 template <class Kernels, class T>
 void multiply(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
   const std::size_t k = whole.size.k;

@@ -11,15 +11,18 @@
 
 namespace cairn::detail {
 
-// Kernels for machines of which nothing is known: vectors of 16 bytes as g++ and clang++ offer them everywhere, and
-// the compiler's own choice between a fused multiplication and addition or two steps. Every tile is a full one, since b
-// is packed with zeros at a partial end, so that a number's bits do not depend on its place.
+// Kernels for machines of which nothing is known: vectors of 16 bytes as g++ and clang++ offer them
+// everywhere, and the compiler's own choice between a fused multiplication and addition or two steps. Every
+// tile is a full one, since b is packed with zeros at a partial end, so that a number's bits do not depend on
+// its place.
 template <class T>
 struct plain_kernels {
   using vector = typename plain_vector<T>::type;
   static constexpr std::size_t width = plain_vector<T>::width;
   static constexpr std::size_t widest = 3 * width;
 
+  // The last sliver may be partial; it is packed with zeros to the full width, and only its own columns are
+  // written.
   static constexpr std::size_t sliver_columns(std::size_t left) { return left < widest ? left : widest; }
   static constexpr std::size_t packed_width(std::size_t) { return widest; }
   static constexpr bool must_pack(std::size_t columns) { return columns != widest; }

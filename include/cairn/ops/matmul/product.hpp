@@ -33,8 +33,8 @@ struct product {
   }
 };
 
-// What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds, in the
-// rows [row_begin, row_end), over one reduction block.
+// What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds,
+// in the rows [row_begin, row_end), over one reduction block.
 template <class T>
 struct sliver {
   const product<T>* whole = nullptr;
@@ -44,8 +44,8 @@ struct sliver {
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
-  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j].
-  // They are not kept in c itself, for the epilogue's addend may be c.
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row +
+  // j]. They are not kept in c itself, for the epilogue's addend may be c.
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;

@@ -5,9 +5,10 @@
 
 namespace cairn::detail {
 
-// The reduction of a product is cut into blocks of equal length, except the last. The length is a function of k
-// alone, never of the other extents, the instruction set or the threads: it decides how sums are rounded. Nearly every
-// layer has one block; longer reductions are cut because a packed block must fit into the scratch.
+// The reduction of a product is cut into blocks of equal length, except the last. The length is a function of
+// k alone, never of the other extents, the instruction set or the threads: it decides how sums are rounded.
+// Nearly every layer has one block; longer reductions are cut because a packed block must fit into the
+// scratch.
 inline constexpr std::size_t longest_reduction_block = 1024;
 
 constexpr std::size_t reduction_block(std::size_t k) {
