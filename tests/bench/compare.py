@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs Cairn's bench and its peers side by side and writes RESULTS.md.
 

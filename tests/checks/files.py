@@ -32,7 +32,8 @@ def faults(root, _options=None):
         except UnicodeDecodeError:
             continue
         source = path.suffix in SOURCES or path.name == "CMakeLists.txt"
-        if source and not any("SPDX-License-Identifier: MIT" in line for line in lines[:1]):
+        first = next((line for line in lines if not line.startswith("#!")), "")
+        if source and "SPDX-License-Identifier: MIT" not in first:
             found.append(f"{name}: the first line is not the SPDX line")
         if path.suffix in (".hpp", ".cuh"):
             layer = name.startswith("include/cairn/layer/") and path.name != "layer.hpp"

@@ -19,13 +19,15 @@ using Block = checkpoint<recompute_all, Sequential<Wide, ReLU, Wide, Tanh>>;
 using Inside = Sequential<Linear<12, 16>, Sequential<Block, ReLU, Block>, Linear<16, 4>>;
 using Deep = Sequential<
     Repeat<3, checkpoint<every<2>, Sequential<Wide, ReLU, Dropout<percent<30>>, testing::Witness>>>,
-    checkpoint<sqrt_n, Sequential<checkpoint<recompute_all, Sequential<Wide, LayerNorm<16>>>, Residual<Wide, ReLU>,
-                                  checkpoint<store_all, Sequential<testing::Scale, ReLU>>>>,
+    checkpoint<sqrt_n,
+               Sequential<checkpoint<recompute_all, Sequential<Wide, LayerNorm<16>>>, Residual<Wide, ReLU>,
+                          checkpoint<store_all, Sequential<testing::Scale, ReLU>>>>,
     checkpoint<recompute_all, Repeat<2, Sequential<Wide, Tanh>>>>;
-using Around = Sequential<Residual<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide, ReLU>>>,
-                          checkpoint<recompute_all, Residual<ReLU, testing::Scale, Wide>>,
-                          Residual<checkpoint<sqrt_n, Sequential<Residual<Wide>, testing::Witness, Wide>>, ReLU>,
-                          checkpoint<store_all, Sequential<Linear<16, 7>>>>;
+using Around =
+    Sequential<Residual<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide, ReLU>>>,
+               checkpoint<recompute_all, Residual<ReLU, testing::Scale, Wide>>,
+               Residual<checkpoint<sqrt_n, Sequential<Residual<Wide>, testing::Witness, Wide>>, ReLU>,
+               checkpoint<store_all, Sequential<Linear<16, 7>>>>;
 
 } // namespace
 
@@ -33,15 +35,19 @@ TEST_CASE_TEMPLATE("checkpoint: a block in a sequential in a checkpoint", T, flo
   testing::check_network<Inside, 5, T>();
 }
 
-TEST_CASE("checkpoint: a block in a repeat, and blocks in a block") { testing::check_network<Deep, 5, float>(); }
+TEST_CASE("checkpoint: a block in a repeat, and blocks in a block") {
+  testing::check_network<Deep, 5, float>();
+}
 
-TEST_CASE("checkpoint: blocks around and inside residual blocks") { testing::check_network<Around, 5, float>(); }
+TEST_CASE("checkpoint: blocks around and inside residual blocks") {
+  testing::check_network<Around, 5, float>();
+}
 
 TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   using Layers = Sequential<Wide, Tanh, Wide, Tanh, Wide, Tanh, Wide, Tanh>;
   using Plain = Sequential<Linear<12, 16>, Layers, Layers, Linear<16, 4>>;
-  using Blocks = Sequential<Linear<12, 16>, checkpoint<recompute_all, Layers>, checkpoint<recompute_all, Layers>,
-                            Linear<16, 4>>;
+  using Blocks = Sequential<Linear<12, 16>, checkpoint<recompute_all, Layers>,
+                            checkpoint<recompute_all, Layers>, Linear<16, 4>>;
   static_assert(peak_activation_bytes<Blocks, 64> < peak_activation_bytes<Plain, 64>);
   // The inputs of both blocks and of the last Linear and the gradient that arrives; in a block two values and two gradients.
   constexpr std::size_t value = 16 * 64 * sizeof(float);

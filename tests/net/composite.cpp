@@ -24,7 +24,8 @@ TEST_CASE("composite: what is one stage with a chain inside") {
   static_assert(composite<Residual<ReLU>>::is && composite<Residual<ReLU>>::as == role::residual);
   static_assert(std::is_same_v<composite<Residual<ReLU, ReLU>>::body, Net>);
   static_assert(std::is_same_v<composite<Residual<ReLU>>::policy, store_all>);
-  static_assert(composite<checkpoint<sqrt_n, Net>>::is && composite<checkpoint<sqrt_n, Net>>::as == role::nested);
+  static_assert(composite<checkpoint<sqrt_n, Net>>::is &&
+                composite<checkpoint<sqrt_n, Net>>::as == role::nested);
   static_assert(std::is_same_v<composite<checkpoint<sqrt_n, Net>>::body, Net>);
   static_assert(std::is_same_v<composite<checkpoint<sqrt_n, Net>>::policy, sqrt_n>);
 }

@@ -18,17 +18,20 @@ using namespace cairn;
 
 namespace {
 
-using Mlp = Sequential<Linear<20, 24>, ReLU, Linear<24, 17>, Tanh, Linear<17, 17, false>, ReLU, Linear<17, 5>>;
-using Mixed = Sequential<Input<4, 5>, Flatten, ReLU, Linear<20, 18>, LayerNorm<18>, GELU, Dropout<percent<30>>,
-                         testing::Scale, ReLU, testing::Witness, Linear<18, 3>, Dropout<>>;
+using Mlp =
+    Sequential<Linear<20, 24>, ReLU, Linear<24, 17>, Tanh, Linear<17, 17, false>, ReLU, Linear<17, 5>>;
+using Mixed =
+    Sequential<Input<4, 5>, Flatten, ReLU, Linear<20, 18>, LayerNorm<18>, GELU, Dropout<percent<30>>,
+               testing::Scale, ReLU, testing::Witness, Linear<18, 3>, Dropout<>>;
 
 } // namespace
 
-TEST_CASE_TEMPLATE("execute: a multilayer perceptron has the oracle's bits under every policy", T, float, double) {
+TEST_CASE_TEMPLATE("execute: a multilayer perceptron has the oracle's bits under every policy", T, float,
+                   double) {
   testing::check_network<Mlp, 7, T>();
 }
 
-TEST_CASE_TEMPLATE("execute: layers with tapes, workspaces, state and randomness have the oracle's bits", T, float,
-                   double) {
+TEST_CASE_TEMPLATE("execute: layers with tapes, workspaces, state and randomness have the oracle's bits", T,
+                   float, double) {
   testing::check_network<Mixed, 6, T>();
 }

@@ -18,7 +18,7 @@ namespace cairn::detail {
 
 CAIRN_TEST_EXTERN template void multiply_for<float>(instruction_set, const product<float>&, const rectangle&,
                                                     std::span<std::byte>);
-CAIRN_TEST_EXTERN template void multiply_for<double>(instruction_set, const product<double>&, const rectangle&,
-                                                     std::span<std::byte>);
+CAIRN_TEST_EXTERN template void multiply_for<double>(instruction_set, const product<double>&,
+                                                     const rectangle&, std::span<std::byte>);
 
 } // namespace cairn::detail

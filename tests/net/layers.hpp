@@ -17,7 +17,9 @@ struct Scale {
   static constexpr cairn::parameter_list parameters(const cairn::shape& in) {
     return {{"weight", in, cairn::initial::uniform, 1}};
   }
-  static constexpr std::size_t tape_bytes(const cairn::shape& in, std::size_t element) { return in.size() * element; }
+  static constexpr std::size_t tape_bytes(const cairn::shape& in, std::size_t element) {
+    return in.size() * element;
+  }
   static constexpr std::size_t workspace_bytes(const cairn::shape& in, std::size_t element) {
     return 2 * in.size() * element;
   }
@@ -27,7 +29,8 @@ struct Scale {
     const std::size_t each = call.input_shape->size();
     const std::size_t count = call.rows * each;
     T* const work = reinterpret_cast<T*>(call.workspace);
-    for (std::size_t i = 0; i < count; ++i) work[i] = work[count + i] = call.input[i] * call.parameters[0][i % each];
+    for (std::size_t i = 0; i < count; ++i)
+      work[i] = work[count + i] = call.input[i] * call.parameters[0][i % each];
     if (call.tape != nullptr) std::memcpy(call.tape, call.input, count * sizeof(T));
     for (std::size_t i = 0; i < count; ++i) call.output[i] = work[count + i];
   }

@@ -20,6 +20,7 @@ TEST_CASE("names: a type is named as its user typed it") {
 
 TEST_CASE("names: each stage has one") {
   using Net = Sequential<Linear<9, 16>, Repeat<2, Sequential<ReLU, Residual<Linear<16, 16>>>>>;
-  CHECK(stage_names<blueprint_of<Net, 4>>() == std::vector<std::string>{"Linear<9, 16>", "ReLU", "Residual<Linear<16, 16>>",
-                                                                        "ReLU", "Residual<Linear<16, 16>>"});
+  CHECK(stage_names<blueprint_of<Net, 4>>() == std::vector<std::string>{"Linear<9, 16>", "ReLU",
+                                                                        "Residual<Linear<16, 16>>", "ReLU",
+                                                                        "Residual<Linear<16, 16>>"});
 }

@@ -167,7 +167,9 @@ struct with_input_added : part<T> {
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] + b[i];
     return out;
   }
-  buffer<T> forward(const walk& w, const buffer<T>& input) override { return sum(inside->forward(w, input), input); }
+  buffer<T> forward(const walk& w, const buffer<T>& input) override {
+    return sum(inside->forward(w, input), input);
+  }
   buffer<T> backward(const walk& w, const buffer<T>& output_gradient) override {
     return sum(inside->backward(w, output_gradient), output_gradient);
   }

@@ -35,7 +35,7 @@ struct planned {
 template <class Model, std::size_t Batch, class T>
 planned<T> plan() {
   using b = cairn::blueprint_of<Model, Batch, T>;
-  return {&cairn::program_of<b, T, queue>, b::memory.arena,   b::memory.bound, b::evaluation_memory.arena,
+  return {&cairn::program_of<b, T, queue>, b::memory.arena,    b::memory.bound, b::evaluation_memory.arena,
           b::evaluation_memory.bound,      b::parameter_block, b::state_block};
 }
 
@@ -82,7 +82,8 @@ public:
     std::memset(gradients_.data(), 0, p.parameters * sizeof(T));
     std::memset(state_.data(), 0, p.state * sizeof(T));
     cairn::for_each_parameter(*p.code, span(parameters_), [](const cairn::named_parameter<T>& q) {
-      for (std::size_t i = 0; i < q.numbers.size(); ++i) q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
+      for (std::size_t i = 0; i < q.numbers.size(); ++i)
+        q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
     });
   }
 
@@ -119,7 +120,8 @@ public:
     const cairn::operands& turn = c.training.at[c.training.turn];
     T* const output = f.numbers(turn.input);
     result.output.assign(output, output + out);
-    if (T* const gradient = f.numbers(turn.output_gradient); gradient != nullptr) derive(out, output, gradient);
+    if (T* const gradient = f.numbers(turn.output_gradient); gradient != nullptr)
+      derive(out, output, gradient);
     cairn::run_back(c, q, f);
     result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
     result.state.assign(state_.data(), state_.data() + plan_.state);
@@ -142,7 +144,8 @@ private:
   cairn::frame<T> lend(std::size_t rows, const std::vector<T>& x) {
     cairn::frame<T> f;
     f.rows = rows;
-    f[cairn::region::input] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x.data())); // only read
+    f[cairn::region::input] =
+        const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x.data())); // only read
     f[cairn::region::workspace] = arena_.data();
     f.parameters = parameters_.data();
     f.gradients = gradients_.data();
@@ -175,11 +178,13 @@ private:
 
 // What the oracle makes of the same step, in the layout of the plan's flat buffers: padding is zero.
 template <class T>
-made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream) {
+made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::size_t rows,
+                    std::uint32_t stream) {
   for (auto* const l : net.leaves)
     for (std::size_t k = 0; k < l->parameter_list.count; ++k)
       for (std::size_t i = 0; i < l->parameter_list.items[k].extents.size(); ++i)
-        l->parameters[l->parameter_offsets[k] + i] = number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
+        l->parameters[l->parameter_offsets[k] + i] =
+            number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
 
   const std::vector<T> x = replica<T>::inputs(rows * p.code->input_shape.size(), stream);
   plain::buffer<T> input(x.size());
@@ -193,12 +198,13 @@ made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::s
   made<T> result;
   result.output.assign(output.data(), output.data() + output.size());
   result.gradients.assign(p.parameters, T{0});
-  cairn::for_each_parameter(*p.code, std::span<T>(result.gradients), [&](const cairn::named_parameter<T>& named) {
-    const auto* const l = net.leaves.at(named.leaf);
-    REQUIRE(named.numbers.size() == l->parameter_list.items[named.index].extents.size());
-    std::memcpy(named.numbers.data(), l->gradients.data() + l->parameter_offsets[named.index],
-                named.numbers.size() * sizeof(T));
-  });
+  cairn::for_each_parameter(
+      *p.code, std::span<T>(result.gradients), [&](const cairn::named_parameter<T>& named) {
+        const auto* const l = net.leaves.at(named.leaf);
+        REQUIRE(named.numbers.size() == l->parameter_list.items[named.index].extents.size());
+        std::memcpy(named.numbers.data(), l->gradients.data() + l->parameter_offsets[named.index],
+                    named.numbers.size() * sizeof(T));
+      });
   std::size_t at = 0; // states lie from the first layer to the last, each tensor aligned
   for (const auto* const l : net.leaves)
     for (std::size_t k = 0; k < l->state_list.count; ++k) {
@@ -256,7 +262,8 @@ std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
 }
 
 template <class T>
-void check_policy(const char* policy, const planned<T>& p, const std::vector<std::pair<std::size_t, made<T>>>& want) {
+void check_policy(const char* policy, const planned<T>& p,
+                  const std::vector<std::pair<std::size_t, made<T>>>& want) {
   INFO("policy ", std::string(policy));
   queue q{1};
   for (const auto& [rows, made] : want) compare(p, q, rows, made);
@@ -281,7 +288,8 @@ void check_network() {
   check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want);
   check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want);
   check_policy("sqrt_n", plan<cairn::checkpoint<cairn::sqrt_n, Net>, Batch, T>(), want);
-  if constexpr (b::size > 2) check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want);
+  if constexpr (b::size > 2)
+    check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want);
   check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want);
 }
 

@@ -41,12 +41,13 @@ TEST_CASE("program: a block has a program of its own") {
   CHECK(inner->as == role::residual);
   CHECK(inner->size() == 2);
   CHECK(inner->input_shape == shape{16});
-  CHECK(inner->adds_at_turn);        // a ReLU does not add
-  CHECK(!inner->adds_at_end);        // a Linear does
+  CHECK(inner->adds_at_turn); // a ReLU does not add
+  CHECK(!inner->adds_at_end); // a Linear does
 }
 
 TEST_CASE("program: the layers' functions do not depend on policy and batch") {
-  constexpr const auto& other = program_of<blueprint_of<checkpoint<recompute_all, Net>, 9>, float, cpu::queue>;
+  constexpr const auto& other =
+      program_of<blueprint_of<checkpoint<recompute_all, Net>, 9>, float, cpu::queue>;
   CHECK((code<Net>.at(0).forward == other.at(0).forward));
   CHECK((code<Net>.at(5).backward == other.at(5).backward));
 }

@@ -69,7 +69,8 @@ std::string check(const chain& c, std::span<const move> moves, journey kind) {
   if (auto wrong = whole.run(schedule.turn + 1, true); !wrong.empty()) return wrong;
   if (!c.lent && whole.touched() != plan.arena) return "the arena is not what is touched";
   if (plan.arena < plan.bound) return "less than the bound";
-  if (plan.arena != plan.tape + std::max(plan.forward_workspace, plan.backward_workspace)) return "the slices do not add up";
+  if (plan.arena != plan.tape + std::max(plan.forward_workspace, plan.backward_workspace))
+    return "the slices do not add up";
   if (!c.lent || kind == journey::evaluation) return {};
   simulator part(c, schedule.ops(), plan.at.data(), lent);
   auto wrong = part.run(schedule.lasting, schedule.lasting_output);
@@ -92,11 +93,13 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 }
 
 // Route number `index`: up, and before each backward one of the rows.
-std::vector<move> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between, std::size_t index) {
+std::vector<move> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
+                           std::size_t index) {
   std::vector<move> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
-    for (const std::size_t f : between[index % between.size()]) moves.push_back({static_cast<std::uint32_t>(f), false});
+    for (const std::size_t f : between[index % between.size()])
+      moves.push_back({static_cast<std::uint32_t>(f), false});
     moves.push_back({static_cast<std::uint32_t>(i), true});
   }
   return moves;
@@ -125,8 +128,8 @@ std::string describe(const chain& c) {
   for (const bool b : {c.lent_output, c.lent_input_gradient, c.keeps_output_gradient}) text += b ? '1' : '0';
   for (const stage& s : c.stages) {
     text += ' ';
-    for (const bool b : {s.reads_input, s.reads_output, s.in_place_forward, s.keeps_tape(), s.fuses, s.as_activation != 0,
-                         s.tape_without_output})
+    for (const bool b : {s.reads_input, s.reads_output, s.in_place_forward, s.keeps_tape(), s.fuses,
+                         s.as_activation != 0, s.tape_without_output})
       text += b ? '1' : '0';
     text += ':' + std::to_string(s.output.per_sample / 64);
   }
@@ -172,7 +175,8 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
     std::vector<move> moves;
     for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
     for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t k = any.below(8); k-- > 0;) moves.push_back({static_cast<std::uint32_t>(any.below(n)), false});
+      for (std::size_t k = any.below(8); k-- > 0;)
+        moves.push_back({static_cast<std::uint32_t>(any.below(n)), false});
       moves.push_back({static_cast<std::uint32_t>(i), true});
     }
     const std::string wrong = check(c, moves, journey::training);

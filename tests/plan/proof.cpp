@@ -28,10 +28,14 @@ struct sample {
 
 std::vector<network> networks() {
   std::vector<network> list;
-  list.push_back({"mlp", {dense(8, 16), relu(16), dense(16, 16), relu(16), dense(16, 4)}, {.batch = 2, .input = {32, 0}}});
-  list.push_back({"gelu", {dense(16, 16), gelu(16), dropout(16), dense(16, 16), gelu(16)}, {.input = {64, 0}}});
+  list.push_back({"mlp",
+                  {dense(8, 16), relu(16), dense(16, 16), relu(16), dense(16, 4)},
+                  {.batch = 2, .input = {32, 0}}});
+  list.push_back(
+      {"gelu", {dense(16, 16), gelu(16), dropout(16), dense(16, 16), gelu(16)}, {.input = {64, 0}}});
   list.push_back({"blocks", {block(16, 2), block(16, 1), relu(16), block(16, 3)}, {.input = {64, 0}}});
-  list.push_back({"no parameters below", {relu(8), dropout(8), dense(8, 8), dense(8, 8)}, {.input = {32, 0}}});
+  list.push_back(
+      {"no parameters below", {relu(8), dropout(8), dense(8, 8), dense(8, 8)}, {.input = {32, 0}}});
   list.push_back({"lent", {dense(8, 8), relu(8), dense(8, 8), relu(8)}, {.input = {32, 0}, .lent = true}});
   list.push_back({"lent everywhere",
                   {relu(8), dense(8, 8), dropout(8), dense(8, 8), relu(8)},
@@ -68,7 +72,8 @@ traces traces_of(const chain& c, const op& o) {
   const std::size_t i = o.position;
   const stage* s = i < c.size() ? &c[i] : nullptr;
   const bool paired = o.takes_next || o.absorbed;
-  if (o.kind < op_kind::discard_value) (paired ? out.writes : out.reads).insert({'p', 0}); // stands beside its pair
+  if (o.kind < op_kind::discard_value)
+    (paired ? out.writes : out.reads).insert({'p', 0}); // stands beside its pair
   switch (o.kind) {
   case op_kind::forward:
     (o.absorbed ? out.writes : out.reads).insert({'v', i});

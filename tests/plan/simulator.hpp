@@ -79,13 +79,16 @@ private:
     if (bytes == 0) return;
     if (p.where == region::none) return fault(std::string(what) + " is nowhere");
     const auto& lane = memory_[p.where];
-    if (p.line + lines(bytes) > lane.size()) return fault(std::string(what) + " is beyond the end of a slice");
+    if (p.line + lines(bytes) > lane.size())
+      return fault(std::string(what) + " is beyond the end of a slice");
     for (std::size_t k = 0; k < lines(bytes); ++k)
       if (lane[p.line + k] != c) return fault(std::string(what) + " is not there");
   }
 
   std::size_t value_bytes(std::size_t k) const { return chain_.value_bytes(k); }
-  void read_value(const char* what, const place& p, std::size_t k) { read(what, p, value_bytes(k), {owner::value, k}); }
+  void read_value(const char* what, const place& p, std::size_t k) {
+    read(what, p, value_bytes(k), {owner::value, k});
+  }
   void read_gradient(const char* what, const place& p, std::size_t k) {
     read(what, p, value_bytes(k), {owner::gradient, k});
   }
@@ -118,7 +121,8 @@ private:
     const std::size_t i = o.position;
     const stage& s = chain_[i];
     const operands& at = at_[now_];
-    const std::size_t workspace = (o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(chain_.batch);
+    const std::size_t workspace =
+        (o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(chain_.batch);
     read_value("the input", at.input, i);
     write(at.workspace, workspace, {owner::workspace, now_});
     if (o.wants_tape) write(at.tape, chain_.tape_bytes(i), {owner::tape, i});
@@ -153,7 +157,8 @@ private:
       const op& o = ops_[t];
       if (o.kind == op_kind::forward && o.position == 0) reads_input = true;
       if (o.kind == op_kind::backward && o.position == 0 && chain_[0].reads_input) reads_input = true;
-      if (o.kind == op_kind::backward && o.position + 1 == n_ && chain_[n_ - 1].reads_output) reads_output = true;
+      if (o.kind == op_kind::backward && o.position + 1 == n_ && chain_[n_ - 1].reads_output)
+        reads_output = true;
     }
     const bool output = chain_.lent_output && reads_output;
     fill(region::output, value_bytes(n_), output ? content{owner::value, n_} : content{});
@@ -186,7 +191,8 @@ private:
     if (!o.takes_next) return;
     const std::size_t u = next_work();
     if (u == ops_.size() || !ops_[u].absorbed) return fault("takes what nobody leaves");
-    if (!(at_[u].input_gradient == at.input_gradient)) return fault("takes the next op, which is not in place");
+    if (!(at_[u].input_gradient == at.input_gradient))
+      return fault("takes the next op, which is not in place");
     write(at.input_gradient, value_bytes(i - 1), {owner::gradient, i - 1});
     if (i == 1) first_gradient_ = at.input_gradient;
   }
@@ -203,7 +209,8 @@ private:
   void end() {
     if (chain_.lent && ops_.back().kind != op_kind::turn && first_gradient_.where != region::none)
       read_gradient("the gradient of the input", first_gradient_, 0);
-    if (chain_.lent && chain_.keeps_output_gradient) read_gradient("the output's gradient", {region::output_gradient, 0}, n_);
+    if (chain_.lent && chain_.keeps_output_gradient)
+      read_gradient("the output's gradient", {region::output_gradient, 0}, n_);
     for (const region r : {region::tape, region::workspace})
       for (const content& c : memory_[r]) {
         const bool is_result = c == content{owner::gradient, 0};

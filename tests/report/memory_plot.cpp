@@ -53,7 +53,7 @@ TEST_CASE("where many ops share half a pixel, the highest stands for all") {
   CHECK(d.to.str().size() < 4000); // and it was four thousand ops, nearly all of the same height
 }
 
-TEST_CASE("the peak and its number are marked; the reference only if it is higher") {
+TEST_CASE("the peak and its number are marked, the reference only if it is higher") {
   drawing d({1024, 2048, 512, 3072, 1024}, 6144);
   d.plot.draw_peak(d.to);
   CHECK(d.shows("<circle cx=\"250\" cy=\"70\""));

@@ -128,7 +128,7 @@ TEST_CASE("a shorter line covers the longer one before it") {
   CHECK(lines[3] == "2 samples [00:02, 1.00 samples/s, loss=1]     ");
 }
 
-TEST_CASE("the time left follows a change of pace; the last line tells the mean") {
+TEST_CASE("the time left follows a change of pace, and the last line tells the mean") {
   const paper p;
   {
     bar b(100000, {.out = p.file.get(), .line_seconds = 1});

@@ -117,12 +117,15 @@ void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
   cairn::relu_forward(q.real(), count, output, input);
 }
 template <class T>
-void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
-  q.put("relu_backward", {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
+void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* output) {
+  q.put("relu_backward",
+        {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
   cairn::relu_backward(q.real(), count, input_gradient, output_gradient, output);
 }
 template <class T>
-void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
+void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a,
+         const std::type_identity_t<T>* b) {
   q.put("add", {span_of(sum, count), span_of(a, count), span_of(b, count)});
   cairn::add(q.real(), count, sum, a, b);
 }
@@ -137,26 +140,28 @@ void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&
   cairn::dropout(q.real(), count, output, input, rest...);
 }
 template <class T>
-void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
-  q.put("layer_norm_forward", {span_of(output, rows * features), span_of(statistics, 2 * rows),
-                               span_of(input, rows * features), span_of(weight, features), span_of(bias, features)});
+void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
+                        T* statistics, const T* input, const T* weight, const T* bias) {
+  q.put("layer_norm_forward",
+        {span_of(output, rows * features), span_of(statistics, 2 * rows), span_of(input, rows * features),
+         span_of(weight, features), span_of(bias, features)});
   cairn::layer_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
 }
 template <class T>
-void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
-                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight) {
+void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient,
+                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
+                         const T* statistics, const T* weight) {
   const std::size_t count = rows * features;
   q.put("layer_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
          span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * rows),
          span_of(weight, features)});
-  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient, output_gradient,
-                             input, statistics, weight);
+  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient,
+                             output_gradient, input, statistics, weight);
 }
 template <class T, class Target>
-void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets) {
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits,
+                           const Target* targets) {
   q.put("softmax_cross_entropy",
         {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
   cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets);

@@ -28,7 +28,8 @@ using column_major = xt::xarray<float, xt::layout_type::column_major>;
 } // namespace
 
 TEST_CASE("samples: what numbers are") {
-  static_assert(numbers<std::vector<float>> && numbers<std::span<const float>> && numbers<std::array<int, 3>>);
+  static_assert(numbers<std::vector<float>> && numbers<std::span<const float>> &&
+                numbers<std::array<int, 3>>);
   static_assert(numbers<tensor_view<const double>> && numbers<row_major> && numbers<xt::xtensor<float, 2>>);
   static_assert(!numbers<std::list<float>> && !numbers<float> && !numbers<std::vector<std::string>>);
   static_assert(std::is_same_v<number_of<std::span<const float>>, float>);
@@ -54,7 +55,8 @@ TEST_CASE("samples: every kind of array is read in place and gives the same bits
   CHECK(t.step(tensor, y) == want);
   CHECK(t.step(xt::adapt(s.x, std::array<std::size_t, 2>{4, 10}), y) == want);
   CHECK(t.step(as_view(array), y) == want);
-  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) == want); // one axis: all the numbers
+  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) ==
+        want); // one axis: all the numbers
 }
 
 TEST_CASE("samples: targets may be any integers") {

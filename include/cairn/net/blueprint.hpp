@@ -15,9 +15,7 @@
 #include <cairn/net/shapes.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
-#include <cairn/plan/memory_plan.hpp>
-#include <cairn/plan/proof.hpp>
-#include <cairn/plan/schedule.hpp>
+#include <cairn/plan/plan_of.hpp>
 
 namespace cairn {
 
@@ -129,14 +127,15 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
   }();
   static_assert(policy_fits, "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
 
-  static constexpr std::size_t moves = count_moves<Policy>(whole);
-  static constexpr auto training = make_schedule<Policy, size, moves>(whole);
-  static_assert(!fits || bool(prove<size>(whole, training.ops())),
+  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
+  using trained = plan_of<source, Policy>;
+  using evaluated = plan_of<source, way_up>;
+  static_assert(!fits || bool(trained::proof),
                 "checkpoint: the policy's route is no walk up and back: it reads what is not there, or leaves a stage out");
-  static constexpr auto memory = make_memory_plan<size, training.count>(whole, training.ops(), training.turn);
-  static constexpr auto evaluation = make_evaluation<size>(whole);
-  static constexpr auto evaluation_memory =
-      make_memory_plan<size, evaluation.count>(whole, evaluation.ops(), evaluation.turn);
+  static constexpr const auto& training = trained::schedule;
+  static constexpr const auto& memory = trained::memory;
+  static constexpr const auto& evaluation = evaluated::schedule;
+  static constexpr const auto& evaluation_memory = evaluated::memory;
 
   // Where the parameters (and the state) of each stage begin in the chain's block, in numbers. Backward finishes the
   // last stage first, and the block is in that order, so that finished gradients are always one span from its start.

@@ -92,6 +92,7 @@ private:
       break;
     case op_kind::backward:
       if (!o.absorbed) backward(o, walk.at[t]);
+      if (o.position == 0) end_way_back(walk.at[t]);
       break;
     case op_kind::turn: break;
     default: discard(o, walk.at[t]);
@@ -174,9 +175,13 @@ private:
       if (e.parameter_layout.size > 0 && frame_.tell != nullptr)
         frame_.tell->finished(frame_.gradient_begin + begin + e.parameter_layout.size);
     }
-    if (i == 0 && program_.adds_at_end && outer_wants_input_gradient())
-      add(queue_, frame_.rows * program_.input_shape.size(), frame_.numbers({region::input_gradient, 0}),
-          frame_.numbers({region::output_gradient, 0}), frame_.numbers(at.input_gradient));
+  }
+
+  // Also when the backward of the first layer was done by the product after it.
+  void end_way_back(const operands& at) {
+    if (!program_.adds_at_end || !outer_wants_input_gradient()) return;
+    add(queue_, frame_.rows * program_.input_shape.size(), frame_.numbers({region::input_gradient, 0}),
+        frame_.numbers({region::output_gradient, 0}), frame_.numbers(at.input_gradient));
   }
 
   // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor:

@@ -24,8 +24,8 @@ constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
 
 // One attempt. Returns the extent; the largest number if there are too many buffers to try it.
 template <std::size_t Capacity>
-constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound, std::size_t fence,
-                                 std::size_t effort) {
+constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound,
+                                 std::size_t fence, std::size_t effort) {
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
   const std::size_t rounds = rounds_for(count, effort);
   if (rounds == 0) return no_fence;

@@ -25,25 +25,28 @@ struct bytes {
 // schedule keeps between forward and backward, its workspaces are what its own schedule needs beside that.
 struct stage {
   bytes output{};
-  bytes tape{};                    // own bytes, kept from a forward to its backward
-  bytes forward_workspace{};       // own bytes during a forward that keeps the tape
-  bytes evaluation_workspace{};    // ... during a forward that keeps nothing
-  bytes backward_workspace{};      // ... during backward
-  bool reads_input = false;        // backward reads value i
-  bool reads_output = false;       // backward reads value i + 1
-  bool in_place_forward = false;   // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;  // gradient i may lie on gradient i + 1, if the sizes are equal
+  bytes tape{};                     // own bytes, kept from a forward to its backward
+  bytes forward_workspace{};        // own bytes during a forward that keeps the tape
+  bytes evaluation_workspace{};     // ... during a forward that keeps nothing
+  bytes backward_workspace{};       // ... during backward
+  bool reads_input = false;         // backward reads value i
+  bool reads_output = false;        // backward reads value i + 1
+  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
   bool tape_without_output = false; // forward can make the tape and leave the output out
-  bool fuses = false;              // can apply an activation to its result, and the derivative of one to its input gradient
-  unsigned char as_activation = 0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
+  bool fuses =
+      false; // can apply an activation to its result, and the derivative of one to its input gradient
+  unsigned char as_activation =
+      0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
   std::size_t leaves = 1;          // layers inside
   std::size_t parameters = 0;      // numbers, padding left out
   std::size_t parameter_block = 0; // numbers, each tensor padded to the alignment
-  std::size_t state_block = 0;     // likewise, of state that is no parameter: written once a step, in the first forward
+  std::size_t state_block =
+      0; // likewise, of state that is no parameter: written once a step, in the first forward
 
   // Floating-point operations for one sample.
   std::uint64_t forward_flops = 0;
-  std::uint64_t tape_flops = 0;     // forward without its output, if tape_without_output
+  std::uint64_t tape_flops = 0; // forward without its output, if tape_without_output
   std::uint64_t backward_flops = 0;
   std::uint64_t input_gradient_flops = 0; // the part of backward that only the input gradient needs
 
@@ -56,9 +59,9 @@ struct chain {
   std::span<const stage> stages{};
   std::size_t batch = 1;
   bytes input{};
-  bool lent = false;                  // it is a composite's chain: somebody may read the gradient of its input
-  bool lent_output = false;           // the last value is the composite's output itself
-  bool lent_input_gradient = false;   // gradient 0 is the composite's input gradient itself
+  bool lent = false;                // it is a composite's chain: somebody may read the gradient of its input
+  bool lent_output = false;         // the last value is the composite's output itself
+  bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
 
   constexpr std::size_t size() const { return stages.size(); }

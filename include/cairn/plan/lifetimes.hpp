@@ -19,12 +19,27 @@ using holder = std::uint32_t;
 constexpr holder lent(region r) { return static_cast<holder>(r); }
 constexpr bool is_own(holder h) { return h >= regions; }
 
-// The buffers of a schedule in the order of their births, and which of them each op uses.
-template <std::size_t Ops>
-struct lifetimes {
-  static constexpr std::size_t capacity = 2 * Ops + 4; // an op makes two at most; three only with a discard to come
+// How many buffers a schedule has, if nothing is done in place.
+constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
+  std::size_t sum = 1; // the gradient at the turn
+  for (const op& o : ops) {
+    if (o.kind != op_kind::forward && o.kind != op_kind::backward) continue;
+    const stage& s = c[o.position];
+    if (o.kind == op_kind::backward)
+      sum += (s.backward_workspace.at(c.batch) != 0 ? 1U : 0U) + (o.wants_input_gradient ? 1U : 0U);
+    else
+      sum += (o.wants_output || !s.tape_without_output ? 1U : 0U) + (o.wants_tape ? 1U : 0U) +
+             ((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c.batch) != 0 ? 1U : 0U);
+  }
+  return sum;
+}
 
-  std::array<buffer, capacity> buffers{};
+// The buffers of a schedule in the order of their births, and which of them each op uses.
+template <std::size_t Ops, std::size_t Buffers>
+struct lifetimes {
+  static constexpr std::size_t capacity = Buffers;
+
+  std::array<buffer, Buffers> buffers{};
   std::size_t count = 0;
   std::array<operands_of<holder>, Ops + 1> uses{};
   holder output_buffer = 0; // this one became the lent output in place: it lies there, and counts no bytes
@@ -33,12 +48,12 @@ struct lifetimes {
 };
 
 // Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one buffer.
-template <std::size_t Stages, std::size_t Ops>
+template <std::size_t Stages, std::size_t Ops, std::size_t Buffers>
 class tracer {
 public:
   constexpr tracer(const chain& c, std::span<const op> ops) : c_(c), ops_(ops) {}
 
-  constexpr const lifetimes<Ops>& walk() {
+  constexpr const lifetimes<Ops, Buffers>& walk() {
     value_[0] = lent(region::input);
     for (std::size_t t = 0; t < ops_.size(); ++t) {
       const op& o = ops_[t];
@@ -77,9 +92,11 @@ private:
     const stage& s = c_[i];
     uses().input = use(value_[i]);
     if (o.wants_output) uses().output = value_[i + 1] = use(result_of(i));
-    else if (!s.tape_without_output) uses().output = make(c_.value_bytes(i + 1)); // written, but read by nobody
+    else if (!s.tape_without_output)
+      uses().output = make(c_.value_bytes(i + 1)); // written, but read by nobody
     if (o.wants_tape) uses().tape = tape_[i] = make(c_.tape_bytes(i));
-    if (!o.absorbed) uses().workspace = make((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c_.batch));
+    if (!o.absorbed)
+      uses().workspace = make((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c_.batch));
   }
 
   // Where stage i puts its value.
@@ -130,12 +147,13 @@ private:
   std::array<holder, Stages + 1> value_{};
   std::array<holder, Stages + 1> gradient_{};
   std::array<holder, Stages + 1> tape_{};
-  lifetimes<Ops> out_{};
+  lifetimes<Ops, Buffers> out_{};
 };
 
-template <std::size_t Stages, std::size_t Ops>
-constexpr lifetimes<Ops> trace(const chain& c, std::span<const op> ops) {
-  return tracer<Stages, Ops>(c, ops).walk();
+// All three are upper bounds. An op makes two buffers at most, or three with a discard to come.
+template <std::size_t Stages, std::size_t Ops, std::size_t Buffers = 2 * Ops + 4>
+constexpr lifetimes<Ops, Buffers> trace(const chain& c, std::span<const op> ops) {
+  return tracer<Stages, Ops, Buffers>(c, ops).walk();
 }
 
 } // namespace cairn::detail

@@ -20,10 +20,10 @@ struct memory_plan {
   std::array<operands, Ops + 1> at{};      // for each op
   std::array<std::size_t, Ops + 1> live{}; // bytes alive during each op, lent ends left out
   std::size_t tape = 0;                    // bytes kept over the turn; of a composite only
-  std::size_t forward_workspace = 0;       // bytes during the way up, besides the tape; at the root the whole arena
-  std::size_t backward_workspace = 0;      // bytes during the way back, besides the tape
-  std::size_t arena = 0;                   // the most bytes at once, as laid out
-  std::size_t bound = 0;                   // the most bytes at once that live: no plan can be smaller
+  std::size_t forward_workspace = 0; // bytes during the way up, besides the tape; at the root the whole arena
+  std::size_t backward_workspace = 0; // bytes during the way back, besides the tape
+  std::size_t arena = 0;              // the most bytes at once, as laid out
+  std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
 };
 
 namespace detail {
@@ -46,9 +46,9 @@ struct arrangement {
 
 enum class part : unsigned char { whole, up, back };
 
-template <std::size_t Ops>
-constexpr auto select(const lifetimes<Ops>& lives, std::size_t turn, part which) {
-  arrangement<lifetimes<Ops>::capacity> out{};
+template <std::size_t Ops, std::size_t Buffers>
+constexpr auto select(const lifetimes<Ops, Buffers>& lives, std::size_t turn, part which) {
+  arrangement<Buffers> out{};
   const buffer* const buffers = lives.buffers.data();
   std::size_t tape = 0;
   for (std::size_t b = 0; b < lives.count; ++b) {
@@ -72,11 +72,11 @@ constexpr auto select(const lifetimes<Ops>& lives, std::size_t turn, part which)
 }
 
 // Writes down where every operand is. The way back is empty at the root.
-template <std::size_t Ops, std::size_t Capacity>
-constexpr memory_plan<Ops> write_places(const lifetimes<Ops>& lives, std::span<const op> ops,
-                                        const arrangement<Capacity>& up, const arrangement<Capacity>& back) {
+template <std::size_t Ops, std::size_t Buffers>
+constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, std::span<const op> ops,
+                                        const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
   memory_plan<Ops> out{};
-  std::array<place, regions + Capacity> places{}; // of each holder
+  std::array<place, regions + Buffers> places{}; // of each holder
   for (std::uint32_t r = 0; r < regions; ++r) places[r].where = static_cast<region>(r);
   for (const auto* way : {&up, &back})
     for (std::size_t k = 0; k < way->count; ++k) {
@@ -120,7 +120,7 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops>& lives, std::span<c
 template <std::size_t Stages, std::size_t Ops>
 constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn) {
   const auto lives = detail::trace<Stages, Ops>(c, ops);
-  constexpr std::size_t capacity = detail::lifetimes<Ops>::capacity;
+  constexpr std::size_t capacity = decltype(lives)::capacity;
   auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence);
   detail::arrangement<capacity> back{};

@@ -35,8 +35,9 @@ template <std::size_t Capacity>
 struct schedule {
   std::array<op, Capacity> storage{};
   std::size_t count = 0;
-  std::size_t turn = 0;        // index of the turn
-  std::size_t lasting = 0;     // so many ops from the first make all that the way back reads; the rest is for the output
+  std::size_t turn = 0; // index of the turn
+  std::size_t lasting =
+      0; // so many ops from the first make all that the way back reads; the rest is for the output
   bool lasting_output = false; // ... and of the last of these the way back reads the output too
 
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }

@@ -27,7 +27,8 @@ template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
   constexpr std::size_t effort = 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent = arrange_by<out.buffers.size()>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
+  out.extent =
+      arrange_by<out.buffers.size()>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
   return out;
 }();
 
@@ -67,11 +68,14 @@ struct plan_of {
   static constexpr std::size_t move_count = count_moves<Policy>(whole);
   static constexpr auto moves = make_moves<Policy, move_count>(whole);
   static constexpr auto demands = detail::look_back<stages, move_count>(whole, moves);
-  static constexpr auto roomy = detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);
+  static constexpr auto roomy =
+      detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);
   static constexpr auto schedule = detail::trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
-  static constexpr auto lives = detail::trace<stages, schedule.count>(whole, schedule.ops());
+  static constexpr auto lives =
+      detail::trace<stages, schedule.count, detail::most_buffers(whole, schedule.ops())>(whole,
+                                                                                         schedule.ops());
   static constexpr auto memory = detail::plan_memory<plan_of>();
 };
 

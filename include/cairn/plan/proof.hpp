@@ -78,13 +78,15 @@ private:
     case op_kind::turn: return turn(o);
     case op_kind::backward: return backward(o);
     case op_kind::discard_value:
-      if (o.position == 0 || (chain_.lent_output && o.position == n_)) return "a value is discarded that others own";
+      if (o.position == 0 || (chain_.lent_output && o.position == n_))
+        return "a value is discarded that others own";
       return value_[o.position].drop() ? nullptr : "a value is discarded that is not there or was never read";
     case op_kind::discard_tape:
       return tape_[o.position].drop() ? nullptr : "a tape is discarded that is not there or was never read";
     case op_kind::discard_gradient:
       if (chain_.lent && o.position == n_) return "a gradient is discarded that others own";
-      return gradient_[o.position].drop() ? nullptr : "a gradient is discarded that is not there or was never read";
+      return gradient_[o.position].drop() ? nullptr
+                                          : "a gradient is discarded that is not there or was never read";
     }
     return "no kind of op";
   }
@@ -95,22 +97,27 @@ private:
   static constexpr bool has_foreign_flags(const op& o) {
     const bool forward = o.kind == op_kind::forward;
     const bool backward = o.kind == op_kind::backward;
-    return (!forward && (o.recomputes || o.wants_output || o.wants_tape)) || (!backward && o.wants_input_gradient) ||
-           (!forward && !backward && (o.takes_next || o.absorbed));
+    return (!forward && (o.recomputes || o.wants_output || o.wants_tape)) ||
+           (!backward && o.wants_input_gradient) || (!forward && !backward && (o.takes_next || o.absorbed));
   }
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
   constexpr const char* pair(const op& o) const {
     if (o.absorbed != previous_.takes_next) return "an op takes the work of one that does it too, or of none";
-    if (!o.absorbed) return o.takes_next && !chain_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
+    if (!o.absorbed)
+      return o.takes_next && !chain_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
     const bool up = o.kind == op_kind::forward;
-    const bool beside = o.kind == previous_.kind && (up ? previous_.position + 1 == o.position : previous_.position == o.position + 1);
+    const bool beside = o.kind == previous_.kind &&
+                        (up ? previous_.position + 1 == o.position : previous_.position == o.position + 1);
     const stage& s = chain_[o.position];
-    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape()) return "an op takes work that it cannot do";
+    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape())
+      return "an op takes work that it cannot do";
     if (!(up ? chain_.in_place_forward(o.position) : chain_.in_place_backward(o.position)))
       return "an op takes work that is not in place";
-    if (!up && !chain_[previous_.position].reads_input) return "an op takes a derivative at a value that it does not read";
-    if (!up && o.position == 0 && chain_.lent_input_gradient) return "an op takes work whose result lies elsewhere";
+    if (!up && !chain_[previous_.position].reads_input)
+      return "an op takes a derivative at a value that it does not read";
+    if (!up && o.position == 0 && chain_.lent_input_gradient)
+      return "an op takes work whose result lies elsewhere";
     return nullptr;
   }
 
@@ -160,7 +167,8 @@ private:
     if (!turned_) return "no turn";
     if (previous_.takes_next) return "an op takes the work of none";
     const bool back = kind == journey::training && lowest_ < n_;
-    if (back ? below_ != lowest_ : below_ != n_) return back ? "a backward is missing" : "a backward in an evaluation";
+    if (back ? below_ != lowest_ : below_ != n_)
+      return back ? "a backward is missing" : "a backward in an evaluation";
     for (std::size_t k = 1; k <= n_; ++k) {
       if (!tape_[k - 1].absent()) return "a tape is left over";
       if (!value_[k].absent() && !(chain_.lent_output && k == n_)) return "a value is left over";

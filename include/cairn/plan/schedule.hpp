@@ -81,7 +81,8 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
 
 // Writes the ops down, each with the discards of what it is the last to read. Lent values are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
-constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> moves, const demands<Moves>& wanted) {
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> moves,
+                                       const demands<Moves>& wanted) {
   schedule<Capacity> out{};
   std::array<bool, Stages + 1> ran{};
   const std::size_t n = c.size();
@@ -104,7 +105,8 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> mov
     if (!d.kept) continue;
     const std::uint32_t i = moves[m].position;
     if (!moves[m].backward) {
-      ops[out.count++] = {.recomputes = ran[i], .wants_output = d.output, .wants_tape = d.tape, .position = i};
+      ops[out.count++] = {
+          .recomputes = ran[i], .wants_output = d.output, .wants_tape = d.tape, .position = i};
       ran[i] = true;
       if (m < wanted.up && i < wanted.lasting) {
         out.lasting = out.count;

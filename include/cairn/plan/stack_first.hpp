@@ -41,49 +41,74 @@ private:
     for (std::size_t j = 0; j < others_; ++j) kept_[j] = buffers_[other_[j]].offset;
   }
 
+  // Others of one sort, in the order of their births. A long life among many short ones would make each of these look
+  // at all that were born since; so the two sorts have a row each.
+  struct row {
+    std::array<std::uint32_t, Capacity + 1> members{}; // which of the others
+    std::array<std::uint32_t, Capacity + 1> reach{};   // the last death of this member and those before it
+    std::size_t size = 0;
+
+    constexpr void add(std::size_t j, std::uint32_t death) {
+      reach[size] = size > 0 && reach[size - 1] > death ? reach[size - 1] : death;
+      members[size++] = static_cast<std::uint32_t>(j);
+    }
+  };
+  static constexpr std::uint32_t long_life = 16;
+
   // Offsets of the stacked, and for each of the others the highest top of the stack that it sees. What is pinned is
-  // in the stack from the very first op on: a slice that is somebody's own.
+  // in the stack from the very first op on: a slice that is somebody's own. A stacked buffer on which no other is put,
+  // or that does not live long, can as well lie elsewhere.
   constexpr void stack() {
-    std::array<std::size_t, Capacity + 1> stacked{};
-    std::array<std::size_t, Capacity + 1> alive{};
+    std::array<std::uint32_t, Capacity + 1> stacked{};
+    std::array<std::uint32_t, Capacity + 1> alive{};
+    std::array<bool, Capacity + 1> carries{};
     std::size_t height = 0;
     std::size_t living = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       if (!buffers_[i].pinned) continue;
-      stacked[height++] = i;
+      stacked[height++] = static_cast<std::uint32_t>(i);
       if (buffers_[i].end() > extent_) extent_ = buffers_[i].end();
     }
-    std::array<bool, Capacity + 1> buried{}; // another is put on it
     std::uint32_t next = static_cast<std::uint32_t>(-1);
     for (std::size_t i = count_; i-- > 0;) {
-      buried[i] = buffers_[i].stacked && next <= buffers_[i].death;
-      if (buffers_[i].stacked) next = buffers_[i].birth;
+      if (!buffers_[i].stacked) continue;
+      carries[i] = next <= buffers_[i].death && buffers_[i].death - buffers_[i].birth > long_life;
+      next = buffers_[i].birth;
     }
     for (std::size_t i = 0; i < count_; ++i) {
       buffer& b = buffers_[i];
       if (b.pinned || b.bytes == 0) continue;
       while (height > 0 && buffers_[stacked[height - 1]].death < b.birth) --height;
       std::size_t top = height == 0 ? 0 : buffers_[stacked[height - 1]].end();
-      if (!buried[i]) {
-        alive[living++] = others_;
-        floor_[others_] = top;
-        reach_[others_] = others_ == 0 || b.death > reach_[others_ - 1] ? b.death : reach_[others_ - 1];
-        other_[others_++] = i;
+      if (!carries[i]) {
+        alive[living++] = static_cast<std::uint32_t>(others_);
+        add_other(i, top);
         continue;
       }
       if (top < fence_ && top + b.bytes > fence_) top = fence_;
       b.offset = top;
-      stacked[height++] = i;
-      extent_ = b.end() > extent_ ? b.end() : extent_;
+      stacked[height++] = static_cast<std::uint32_t>(i);
+      if (b.end() > extent_) extent_ = b.end();
       std::size_t kept = 0;
       for (std::size_t k = 0; k < living; ++k) {
-        if (buffers_[other_[alive[k]]].death < b.birth) continue;
-        if (floor_[alive[k]] < b.end()) floor_[alive[k]] = b.end();
-        grown_[alive[k]] = true;
-        alive[kept++] = alive[k];
+        const std::uint32_t j = alive[k];
+        if (buffers_[other_[j]].death < b.birth) continue;
+        if (floor_[j] < b.end()) floor_[j] = b.end();
+        grown_[j] = true;
+        alive[kept++] = j;
       }
       living = kept;
     }
+  }
+
+  constexpr void add_other(std::size_t i, std::size_t top) {
+    const std::size_t j = others_++;
+    const buffer& b = buffers_[i];
+    other_[j] = static_cast<std::uint32_t>(i);
+    floor_[j] = top;
+    for (std::size_t sort = 0; sort < 2; ++sort)
+      from_[sort][j] = static_cast<std::uint32_t>(rows_[sort].size);
+    rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
   }
 
   // The first to be placed are those that see the stack grow; the last those of a single op.
@@ -92,16 +117,17 @@ private:
     for (std::size_t pass = 0; pass < 3; ++pass)
       for (std::size_t j = 0; j < others_; ++j) {
         const buffer& b = buffers_[other_[j]];
-        if (pass == (grown_[j] ? 0U : b.death > b.birth ? 1U : 2U)) order_[r++] = j;
+        if (pass == (grown_[j] ? 0U : b.death > b.birth ? 1U : 2U))
+          order_[r++] = static_cast<std::uint32_t>(j);
       }
   }
 
   constexpr void raise(std::size_t bound) {
-    std::array<std::size_t, Capacity + 1> rest{};
+    std::array<std::uint32_t, Capacity + 1> rest{};
     std::size_t high = 0;
     std::size_t low = 0;
     for (std::size_t r = 0; r < others_; ++r) {
-      const std::size_t j = order_[r];
+      const std::uint32_t j = order_[r];
       if (buffers_[other_[j]].end() > bound) order_[high++] = j;
       else rest[low++] = j;
     }
@@ -121,18 +147,14 @@ private:
     return end;
   }
 
-  constexpr std::size_t lowest(std::size_t j, const buffer& b) const {
-    std::size_t first = j; // of the others that may meet b
-    while (first > 0 && reach_[first - 1] >= b.birth) --first;
-    std::size_t last = j + 1;
-    while (last < others_ && buffers_[other_[last]].birth <= b.death) ++last;
+  constexpr std::size_t lowest(std::size_t j, const buffer& b) {
+    find_near(j, b);
     std::size_t from = floor_[j];
     for (bool moved = true; moved;) {
       moved = false;
       if (from < fence_ && from + b.bytes > fence_) from = fence_;
-      for (std::size_t k = first; k < last; ++k) {
-        const buffer& other = buffers_[other_[k]];
-        if (placed_[k] != round_ || other.death < b.birth) continue;
+      for (std::size_t k = 0; k < near_count_; ++k) {
+        const buffer& other = buffers_[near_[k]];
         if (from >= other.end() || other.offset >= from + b.bytes) continue;
         from = other.end();
         moved = true;
@@ -141,18 +163,39 @@ private:
     return from;
   }
 
+  // Those of the others that have a place in this round and are alive with b.
+  constexpr void find_near(std::size_t j, const buffer& b) {
+    near_count_ = 0;
+    const auto look = [&](std::uint32_t other) {
+      if (placed_[other] == round_ && buffers_[other_[other]].death >= b.birth)
+        near_[near_count_++] = other_[other];
+    };
+    for (std::size_t sort = 0; sort < 2; ++sort) {
+      const row& all = rows_[sort];
+      for (std::size_t k = from_[sort][j]; k > 0 && all.reach[k - 1] >= b.birth; --k)
+        look(all.members[k - 1]);
+      for (std::size_t k = from_[sort][j]; k < all.size && buffers_[other_[all.members[k]]].birth <= b.death;
+           ++k)
+        look(all.members[k]);
+    }
+  }
+
   buffer* buffers_;
   std::size_t count_;
   std::size_t fence_;
   std::size_t extent_ = 0; // of the stack
   std::size_t others_ = 0;
   std::uint32_t round_ = 0;
-  std::array<std::size_t, Capacity + 1> other_{}; // index of each of the others, in the order of their births
+  std::array<std::uint32_t, Capacity + 1>
+      other_{}; // index of each of the others, in the order of their births
   std::array<std::size_t, Capacity + 1> floor_{};
-  std::array<std::uint32_t, Capacity + 1> reach_{}; // the last death among these first others
   std::array<bool, Capacity + 1> grown_{};
-  std::array<std::size_t, Capacity + 1> order_{};
+  std::array<row, 2> rows_{};
+  std::array<std::array<std::uint32_t, Capacity + 1>, 2> from_{}; // where each would stand in each row
+  std::array<std::uint32_t, Capacity + 1> order_{};
   std::array<std::uint32_t, Capacity + 1> placed_{}; // in which round
+  std::array<std::uint32_t, Capacity + 1> near_{};
+  std::size_t near_count_ = 0;
   std::array<std::size_t, Capacity + 1> kept_{};
 };
 

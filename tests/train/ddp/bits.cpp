@@ -79,7 +79,8 @@ void check(const trace& want, int ranks, training_options options = {}) {
   CHECK(got[0].losses == want.losses);
   for (const trace& rank : got) {
     CHECK(rank.checksum == want.checksum);
-    for (std::size_t step = 0; step < steps; ++step) CHECK(same_bits(rank.gradients[step], want.gradients[step]));
+    for (std::size_t step = 0; step < steps; ++step)
+      CHECK(same_bits(rank.gradients[step], want.gradients[step]));
     CHECK(rank.norms == want.norms);
   }
 }
@@ -87,7 +88,8 @@ void check(const trace& want, int ranks, training_options options = {}) {
 template <class Policy, class... Options>
 void check_policy(const std::vector<trace>& want) {
   for (int ranks = 1; ranks <= 3; ++ranks)
-    check<ddp<checkpoint<Policy, Net>, threads::rank, Options...>>(want[static_cast<std::size_t>(ranks)], ranks);
+    check<ddp<checkpoint<Policy, Net>, threads::rank, Options...>>(want[static_cast<std::size_t>(ranks)],
+                                                                   ranks);
 }
 template <std::size_t Bytes>
 void check_buckets() {
@@ -102,7 +104,9 @@ void check_buckets() {
 
 } // namespace
 
-TEST_CASE("ddp: N ranks are N micro-batches under every policy, a bucket for each parameter") { check_buckets<1>(); }
+TEST_CASE("ddp: N ranks are N micro-batches under every policy, a bucket for each parameter") {
+  check_buckets<1>();
+}
 TEST_CASE("ddp: N ranks are N micro-batches under every policy, a few buckets") { check_buckets<2500>(); }
 TEST_CASE("ddp: N ranks are N micro-batches under every policy, one bucket") { check_buckets<(1U << 20)>(); }
 
@@ -138,7 +142,8 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
     return out[0];
   };
   const trace a = run_twice(static_cast<ddp<Net, threads::rank>*>(nullptr));
-  const trace b = run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
+  const trace b =
+      run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
   CHECK(a.checksum == b.checksum);
   CHECK(a.losses == b.losses);
   // The same as four micro-batches on one rank, but for the order of the additions.
@@ -156,8 +161,8 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
 TEST_CASE("ddp: all ranks begin with the parameters of rank 0") {
   std::vector<std::uint64_t> start(2);
   threads{2}.run([&](threads::rank& rank) {
-    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum,
-                                                                        seed{static_cast<std::uint64_t>(rank.rank())}};
+    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{
+        rank, testing::momentum, seed{static_cast<std::uint64_t>(rank.rank())}};
     start[static_cast<std::size_t>(rank.rank())] = t.checksum();
   });
   CHECK(start[0] == start[1]);

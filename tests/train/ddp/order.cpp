@@ -47,7 +47,8 @@ struct observed {
       for (const recording::range& r : e.ranges) {
         if (!r.writes || r.begin < first || r.end > last) continue;
         const auto end = static_cast<std::size_t>(r.end - first);
-        if (e.name == "all_reduce") departures.push_back({static_cast<std::size_t>(r.begin - first), end, written});
+        if (e.name == "all_reduce")
+          departures.push_back({static_cast<std::size_t>(r.begin - first), end, written});
         else if (end > written) written = end;
       }
   }
@@ -168,7 +169,8 @@ TEST_CASE("ddp: a user's own communicator") {
   std::vector<std::uint64_t> sums(2);
   threads{2}.run([&](threads::rank& rank) {
     at_the_table own(all, rank.rank());
-    trainer<ddp<Net, at_the_table, bucket_bytes<2000>>, CrossEntropyLoss, SGD, batch<6>> t{own, testing::momentum, seed{3}};
+    trainer<ddp<Net, at_the_table, bucket_bytes<2000>>, CrossEntropyLoss, SGD, batch<6>> t{
+        own, testing::momentum, seed{3}};
     for (int step = 0; step < 3; ++step) rank.rank() == 0 ? t.step(a.x, a.y) : t.step(b.x, b.y);
     sums[static_cast<std::size_t>(rank.rank())] = t.checksum();
   });

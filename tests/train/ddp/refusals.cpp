@@ -52,7 +52,8 @@ TEST_CASE("ddp: ranks that were built differently refuse to start and say what d
             "the same checkpoint policy on every rank"));
   CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, float, bucket_bytes<1>>>(),
             "the same gradient buckets on every rank"));
-  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, double>>(), "the same element type on every rank"));
+  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, double>>(),
+            "the same element type on every rank"));
 }
 
 TEST_CASE("ddp: a rank that throws ends the job with its message") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -52,6 +53,22 @@ TEST_CASE("trainer: gradients start anew after a step") {
   t.step(a.x, a.y);
   t.step(b.x, b.y);
   CHECK(std::vector<float>(t.gradients().begin(), t.gradients().end()) == gradients_of(b));
+}
+
+TEST_CASE("trainer: what is clipped is the mean over the micro-batches") {
+  const samples a(6, 1), b(3, 2);
+  one_trainer t{SGD{.learning_rate = 1}, seed{3}, {.clip = {0.125}}};
+  const std::vector<float> before(t.parameters().begin(), t.parameters().end());
+  t.accumulate(a.x, a.y);
+  t.step(b.x, b.y);
+  double squares = 0, moved = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    squares += std::pow(double{t.gradients()[i]} / 2, 2);
+    moved += std::pow(double{t.parameters()[i]} - before[i], 2);
+  }
+  REQUIRE(std::sqrt(squares) > 0.2);
+  CHECK(t.gradient_norm() == doctest::Approx(std::sqrt(squares)).epsilon(1e-6));
+  CHECK(std::sqrt(moved) == doctest::Approx(0.125).epsilon(1e-4));
 }
 
 TEST_CASE("trainer: an evaluation between micro-batches changes nothing") {

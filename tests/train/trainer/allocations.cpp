@@ -31,7 +31,9 @@ std::atomic<std::size_t> allocations{0};
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+  std::free(block);
+}
 
 using namespace cairn;
 using testing::Net;
@@ -81,8 +83,9 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
     std::barrier gate(ranks);
     std::atomic<std::size_t> found{0};
     threads{ranks}.run([&](threads::rank& rank) {
-      trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD, batch<6>> t{
-          rank, testing::momentum, seed{3}};
+      trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD,
+              batch<6>>
+          t{rank, testing::momentum, seed{3}};
       t.accumulate(a.x, a.y);
       t.step(a.x, a.y);
       gate.arrive_and_wait();

@@ -18,8 +18,8 @@ using Layers = Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNor
                           Linear<16, testing::classes>>;
 
 template <class Model, forgets Forgets, class... Options>
-using recorded = trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD, batch<6>, float,
-                         recording::device>;
+using recorded = trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD,
+                         batch<6>, float, recording::device>;
 
 // Two steps, the second of two micro-batches, and an evaluation between them.
 template <class Trainer>
@@ -48,14 +48,17 @@ std::string fault_of_training(bool clips = false) {
 
 TEST_CASE("trainer: on a device with queues every op waits for what it depends on") {
   CHECK(fault_of_training<recorded<Layers, forgets::nothing, bucket_bytes<1>>>() == "");
-  CHECK(fault_of_training<recorded<checkpoint<recompute_all, Layers>, forgets::nothing, bucket_bytes<2000>>>() == "");
+  CHECK(fault_of_training<
+            recorded<checkpoint<recompute_all, Layers>, forgets::nothing, bucket_bytes<2000>>>() == "");
   CHECK(fault_of_training<recorded<checkpoint<sqrt_n, Layers>, forgets::nothing>>(true) == "");
 }
 
 TEST_CASE("trainer: a wait that is left out is found") {
-  const auto update = fault_of_training<recorded<Layers, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
+  const auto update =
+      fault_of_training<recorded<Layers, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
   CHECK(update == "sgd on queue 0 does not wait for all_reduce on queue 1");
-  const auto sum = fault_of_training<recorded<Layers, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
+  const auto sum =
+      fault_of_training<recorded<Layers, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
   CHECK(testing::has(sum, "all_reduce on queue 1 does not wait for "));
 }
 
@@ -68,7 +71,8 @@ TEST_CASE("trainer: the proof finds what is read before it is there and after it
   q.put("writer", {{bytes, bytes + 16, true}});
   q.put("reader", {{bytes, bytes + 16, false}});
   CHECK(recording::fault_of(*q.log(), bytes) == "");
-  q.log()->entries.insert(q.log()->entries.begin() + 1, {recording::kind::discard, 0, "", {{bytes, bytes + 4, true}}, 0});
+  q.log()->entries.insert(q.log()->entries.begin() + 1,
+                          {recording::kind::discard, 0, "", {{bytes, bytes + 4, true}}, 0});
   CHECK(recording::fault_of(*q.log(), bytes) == "reader reads what is not there");
 }
 

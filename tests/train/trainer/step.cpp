@@ -80,8 +80,9 @@ TEST_CASE("trainer: the gradients of a step are the oracle's") {
 }
 
 TEST_CASE("trainer: gradients are the slopes of the loss") {
-  using Smooth = Sequential<Linear<4, 6>, Tanh, Residual<LayerNorm<6>, Linear<6, 6>>, GELU,
-                            checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
+  using Smooth =
+      Sequential<Linear<4, 6>, Tanh, Residual<LayerNorm<6>, Linear<6, 6>>, GELU,
+                 checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
   trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0}, seed{3}};
   std::vector<double> x(12), y(9); // three samples
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<double>({1, 1, 1}, i) - 1;
@@ -115,7 +116,9 @@ TEST_CASE("trainer: a policy changes no bit of losses, gradients, state and para
   CHECK(train<checkpoint<at<2, 4>, Net>>() == want);
 }
 
-TEST_CASE("trainer: the batch is a capacity and changes no bit") { CHECK(train<Net, 6>() == train<Net, 33>()); }
+TEST_CASE("trainer: the batch is a capacity and changes no bit") {
+  CHECK(train<Net, 6>() == train<Net, 33>());
+}
 
 TEST_CASE("trainer: state is written once a step and micro-batch, under every policy") {
   const trace recomputed = train<checkpoint<recompute_all, Net>>();
@@ -125,8 +128,8 @@ TEST_CASE("trainer: state is written once a step and micro-batch, under every po
 }
 
 TEST_CASE("trainer: threads inside a rank change no bit") {
-  using Wide = Sequential<Linear<testing::features, 256>, ReLU, Residual<Linear<256, 256>, ReLU>, LayerNorm<256>,
-                          Dropout<>, Linear<256, testing::classes>>;
+  using Wide = Sequential<Linear<testing::features, 256>, ReLU, Residual<Linear<256, 256>, ReLU>,
+                          LayerNorm<256>, Dropout<>, Linear<256, testing::classes>>;
   const samples s(200, 1);
   const auto run = [&](std::size_t threads) {
     trainer_of<Wide, 200> t{testing::momentum, seed{3}, {.threads = threads, .clip = {1}}};
@@ -203,7 +206,8 @@ TEST_CASE("trainer: gradients are clipped by the norm of all of them") {
 
 TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
   trainer_of<checkpoint<sqrt_n, Net>> t{testing::momentum, seed{3}};
-  t.on_discard({[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
+  t.on_discard(
+      {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
   const samples a(6, 1), b(4, 2), c(6, 3), d(1, 4);
   t.step(a.x, a.y);
   t.step(b.x, b.y);
@@ -213,8 +217,8 @@ TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
 }
 
 TEST_CASE("trainer: a step touches the planned peak, to the line") {
-  using Model = checkpoint<every<2>, Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, ReLU, Linear<16, 16>,
-                                                ReLU, Linear<16, testing::classes>>>;
+  using Model = checkpoint<every<2>, Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, ReLU,
+                                                Linear<16, 16>, ReLU, Linear<16, testing::classes>>>;
   trainer_of<Model, 8> t{testing::momentum, seed{3}};
   REQUIRE(t.arena().size() == peak_activation_bytes<Model, 8>);
   const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };

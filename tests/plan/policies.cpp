@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/policies.hpp>
+
+#include "chains.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+// A policy of one's own: keeps the input of the upper half, does that half, then makes the lower half again. About
+// log2(n) values are stored, for n log2(n) / 2 more forwards.
+struct halving {
+  static constexpr void plan(const chain& c, route& out) {
+    out.forward(0, c.size());
+    walk(c, out, 0, c.size(), true);
+  }
+
+private:
+  // Walks [first, last) back. `made`: what it reads above its first stage has just been made.
+  static constexpr void walk(const chain& c, route& out, std::size_t first, std::size_t last, bool made) {
+    if (!made) out.recompute(first, last);
+    if (last - first <= 2) return out.backward(first, last);
+    const std::size_t middle = first + (last - first) / 2;
+    walk(c, out, middle, last, true);
+    walk(c, out, first, middle, false);
+  }
+};
+static_assert(checkpoint_policy<halving>);
+
+template <std::size_t N>
+struct alternating {
+  static constexpr auto stages = [] {
+    std::array<stage, N> list{};
+    for (std::size_t i = 0; i < N; ++i) list[i] = i % 2 == 0 ? dense(16, 16) : relu(16);
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {64, 0}};
+};
+template <std::size_t N>
+struct gelus { // every value is read again
+  static constexpr auto stages = [] {
+    std::array<stage, N> list{};
+    for (std::size_t i = 0; i < N; ++i) list[i] = i % 2 == 0 ? dense(16, 16) : gelu(16);
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {64, 0}};
+};
+
+template <class Policy, std::size_t N>
+constexpr std::size_t values = plan_of<gelus<N>, Policy>::memory.arena / 1024; // each has 1 KiB
+
+constexpr std::size_t forwards(std::span<const op> ops) {
+  std::size_t sum = 0;
+  for (const op& o : ops) sum += o.kind == op_kind::forward;
+  return sum;
+}
+template <class Policy, std::size_t N>
+constexpr std::size_t runs = forwards(plan_of<gelus<N>, Policy>::schedule.ops());
+
+template <class Policy>
+bool proved(std::size_t shortest = 1) {
+  for (std::size_t n = shortest; n <= 33; ++n)
+    for (stage (*const activation)(std::size_t) : {relu, gelu, dropout})
+      for (const bool lent : {false, true}) {
+        std::vector<stage> stages;
+        for (std::size_t i = 0; i < n; ++i) stages.push_back(i % 2 == 0 ? dense(16, 16) : activation(16));
+        const chain c{.stages = stages, .input = {64, 0}, .lent = lent};
+        const auto made = complete<33, 700>(c, moves_of<Policy>(c));
+        if (!prove<33>(c, made.ops())) return false;
+      }
+  return true;
+}
+
+std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t n) {
+  const std::vector<stage> stages(n, dropout(4)); // with a tape, so that every segment but the last is made again
+  const chain c{.stages = stages};
+  route counted{c};
+  plan(c, counted);
+  std::vector<move> moves(counted.size());
+  route r{c, moves.data()};
+  plan(c, r);
+  std::vector<std::size_t> list; // where each segment begins, from the last
+  for (std::size_t m = 0; m < moves.size(); ++m)
+    if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward)) list.push_back(moves[m].position);
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
+} // namespace
+
+TEST_CASE("policies: every one gives a schedule that is proved") {
+  CHECK(proved<store_all>());
+  CHECK(proved<recompute_all>());
+  CHECK(proved<every<1>>());
+  CHECK(proved<every<2>>());
+  CHECK(proved<every<100>>());
+  CHECK(proved<sqrt_n>());
+  CHECK(proved<at<>>());
+  CHECK(proved<at<3, 9, 10>>(11));
+  CHECK(proved<halving>());
+  static_assert(plan_of<alternating<20>, halving>::proof);
+}
+
+TEST_CASE("policies: what is stored and what is made again") {
+  // store_all: every value but the input, and two gradients less one in place; no forward twice.
+  static_assert(runs<store_all, 32> == 32 && values<store_all, 32> >= 32 && values<store_all, 32> <= 33);
+  // recompute_all: two values, and the gradient; n^2 / 2 forwards.
+  static_assert(values<recompute_all, 16> == 3 && runs<recompute_all, 16> > 16 * 15 / 2 - 16);
+  // every<1> stores the input of every stage: that is all that is ever read here.
+  static_assert(values<every<1>, 32> <= values<store_all, 32>);
+  // sqrt_n and halving are between, and make no stage more than once, or log2(n) times, again.
+  static_assert(values<sqrt_n, 32> < 15 && runs<sqrt_n, 32> < 2 * 32);
+  static_assert(values<halving, 32> < values<store_all, 32> && runs<halving, 32> < (1 + 5) * 32);
+  static_assert(values<sqrt_n, 100> < 100 * 16 / 64);
+  CHECK(runs<sqrt_n, 32> > 32);
+}
+
+TEST_CASE("policies: sqrt_n cuts into segments whose lengths differ by one at most, the longer first") {
+  for (std::size_t n = 1; n < 200; ++n) {
+    const auto starts = begins(&sqrt_n::plan, n);
+    REQUIRE(!starts.empty());
+    CHECK(starts.front() == 0);
+    const std::size_t count = starts.size();
+    CHECK(count * count + count >= n); // round(sqrt n)
+    CHECK((count == 1 || count * count - count < n));
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::size_t length = (j + 1 < count ? starts[j + 1] : n) - starts[j];
+      CHECK(length >= n / count);
+      CHECK(length <= n / count + 1);
+      if (j > 0) CHECK(length <= starts[j] - starts[j - 1]);
+    }
+  }
+}
+
+TEST_CASE("policies: every<K> and at<...> begin where they say") {
+  CHECK(begins(&every<4>::plan, 10) == std::vector<std::size_t>{0, 4, 8});
+  CHECK(begins(&every<20>::plan, 10) == std::vector<std::size_t>{0});
+  CHECK(begins(&at<7, 3>::plan, 10) == std::vector<std::size_t>{0, 3, 7});
+  const std::vector<stage> stages(8, dense(4, 4));
+  CHECK(at<7, 3>::accepts({.stages = stages}));
+  CHECK_FALSE(at<8>::accepts({.stages = stages}));
+}

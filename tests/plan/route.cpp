@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/route.hpp>
+
+#include "chains.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+TEST_CASE("route: spans, and a count without an array") {
+  static constexpr std::array<stage, 3> stages{dense(4, 4), dropout(4), dense(4, 4)};
+  constexpr chain c{.stages = stages};
+  constexpr auto moves = [&] {
+    std::array<move, 8> list{};
+    route r{c, list.data()};
+    r.forward(0, 3);
+    r.backward(1, 3);
+    r.forward(2);
+    r.backward(0);
+    r.forward(2, 2);
+    return list;
+  }();
+  static_assert(moves[0] == move{0, false} && moves[2] == move{2, false} && moves[3] == move{2, true});
+  static_assert(moves[4] == move{1, true} && moves[5] == move{2, false} && moves[6] == move{0, true});
+  route counted{c};
+  counted.forward(0, 3);
+  counted.backward(0, 3);
+  CHECK(counted.size() == 6);
+}
+
+TEST_CASE("route: a segment is made again up to its last stage, which is needed only for its tape") {
+  const std::vector<stage> stages{dense(4, 4), dropout(4), dense(4, 4)};
+  const chain c{.stages = stages};
+  route r{c};
+  r.recompute(0, 3);
+  CHECK(r.size() == 2); // nobody reads the output of the last again
+  route taped{c};
+  taped.recompute(0, 2);
+  CHECK(taped.size() == 2);
+  route empty{c};
+  empty.recompute(1, 1);
+  CHECK(empty.size() == 0);
+}
+
+TEST_CASE("route: what a policy is") {
+  struct nothing {};
+  struct answers {
+    static int plan(const chain&, route&) { return 1; }
+  };
+  static_assert(checkpoint_policy<store_all> && checkpoint_policy<every<3>> && checkpoint_policy<at<>>);
+  static_assert(!checkpoint_policy<nothing> && !checkpoint_policy<answers> && !checkpoint_policy<int>);
+  CHECK(checkpoint_policy<sqrt_n>);
+}

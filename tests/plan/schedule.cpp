@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/schedule.hpp>
+
+#include "chains.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+op forward(std::uint32_t i, bool output, bool tape = false, bool again = false) {
+  return {.recomputes = again, .wants_output = output, .wants_tape = tape, .position = i};
+}
+op backward(std::uint32_t i, bool gradient = true) {
+  return {.kind = op_kind::backward, .wants_input_gradient = gradient, .position = i};
+}
+op turn(std::uint32_t n) { return {.kind = op_kind::turn, .position = n}; }
+op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .position = k}; }
+op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
+op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
+
+std::vector<op> complete_of(const chain& c, const std::vector<move>& moves) {
+  const auto made = complete<16, 100>(c, moves);
+  return {made.ops().begin(), made.ops().end()};
+}
+
+} // namespace
+
+TEST_CASE("schedule: what each op is for, and a discard after the last reader") {
+  const std::vector<stage> stages{dense(8, 8), dropout(8), gelu(8)};
+  const chain c{.stages = stages, .input = {32, 0}};
+  const std::vector<op> expected{forward(0, true),
+                                 forward(1, true, true),
+                                 discard_value(1),
+                                 forward(2, true),
+                                 turn(3),
+                                 discard_value(3),
+                                 backward(2),
+                                 discard_value(2),
+                                 discard_gradient(3),
+                                 backward(1),
+                                 discard_tape(1),
+                                 discard_gradient(2),
+                                 backward(0, false),
+                                 discard_gradient(1)};
+  CHECK(complete_of(c, moves_of<store_all>(c)) == expected);
+}
+
+TEST_CASE("schedule: what nobody reads is not computed") {
+  const std::vector<stage> stages{dense(8, 8), gelu(8), block(8, 2)};
+  const chain c{.stages = stages, .input = {32, 0}};
+  std::size_t last_outputs = 0;
+  for (const op& o : complete_of(c, moves_of<every<3>>(c))) last_outputs += o.position == 2 && o.wants_output;
+  CHECK(last_outputs == 1);
+  // The last stage of a segment that is made again gives its tape only; a stage nobody asks anything of is left out.
+  const std::vector<move> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
+                                {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
+  const auto ops = complete_of(c, moves);
+  CHECK(bool(prove<16>(c, ops)));
+  std::size_t forwards = 0;
+  for (const op& o : ops) forwards += o.kind == op_kind::forward;
+  CHECK(forwards ==
+        4); // 0, 1 and 2, the second time that the route names them, and 0 once more on the way back
+  const std::vector<stage> below{relu(8), gelu(8), dense(8, 8), relu(8)};
+  const chain d{.stages = below, .input = {32, 0}};
+  for (const op& o : complete_of(d, moves_of<store_all>(d)))
+    CHECK((o.kind != op_kind::backward || o.position >= 2));
+}
+
+TEST_CASE("schedule: a route without a backward, or with too few moves, is seen for what it is") {
+  const std::vector<stage> stages{dense(8, 8), gelu(8), dense(8, 8)};
+  const chain c{.stages = stages, .input = {32, 0}};
+  CHECK(bool(prove<16>(c, complete_of(c, moves_of<way_up>(c)), journey::evaluation)));
+  const auto full = moves_of<store_all>(c);
+  for (std::size_t m = 0; m < full.size(); ++m) {
+    auto less = full;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(m));
+    CHECK_FALSE(bool(prove<16>(c, complete_of(c, less))));
+  }
+}
+
+TEST_CASE("schedule: nobody discards what is lent") {
+  const std::vector<stage> stages{dense(8, 8), gelu(8)};
+  const chain root{.stages = stages, .input = {32, 0}};
+  const chain lent{
+      .stages = stages, .input = {32, 0}, .lent = true, .lent_output = true, .lent_input_gradient = true};
+  const auto count = [](const std::vector<op>& ops, const op& wanted) {
+    return std::count(ops.begin(), ops.end(), wanted);
+  };
+  const auto own = complete_of(root, moves_of<store_all>(root));
+  const auto others = complete_of(lent, moves_of<store_all>(lent));
+  CHECK(count(own, discard_value(2)) == 1);
+  CHECK(count(own, discard_gradient(2)) == 1);
+  CHECK(count(own, backward(0, false)) == 1);
+  CHECK(count(others, discard_value(2)) == 0);
+  CHECK(count(others, discard_gradient(2)) == 0);
+  CHECK(count(others, backward(0, true)) == 1);
+}
+
+TEST_CASE("schedule: what lasts over the turn") {
+  const std::vector<stage> stages{dense(8, 8), gelu(8), dense(8, 8), dense(8, 8)};
+  const chain c{.stages = stages, .input = {32, 0}, .lent = true};
+  const auto stored = complete<16, 100>(c, moves_of<store_all>(c));
+  CHECK(stored.storage[stored.lasting - 1] ==
+        forward(2, true)); // the last forward makes what only the turn reads
+  CHECK(stored.lasting_output);
+  const auto again = complete<16, 100>(c, moves_of<recompute_all>(c));
+  CHECK(again.lasting > 0);
+  CHECK(again.storage[again.lasting - 1] ==
+        forward(2, true)); // the first backward reads the value of the stage below
+  const auto up = complete<16, 100>(c, moves_of<way_up>(c));
+  CHECK(up.lasting == 0);
+  CHECK(up.turn + 2 == up.count);
+}
+
+TEST_CASE("schedule: evaluation keeps at most two values, at compile time") {
+  static constexpr std::array<stage, 3> stages{dense(8, 8), gelu(8), dropout(8)};
+  constexpr chain c{.stages = stages, .input = {32, 0}};
+  constexpr auto made = make_evaluation<3>(c);
+  static_assert(prove<3>(c, made.ops(), journey::evaluation));
+  constexpr auto trained = make_schedule<every<2>, 3, count_moves<every<2>>(c)>(c);
+  static_assert(prove<3>(c, trained.ops()));
+  CHECK(made.count == 7);
+}
