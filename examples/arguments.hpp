@@ -12,10 +12,14 @@
 // The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence.
 class arguments {
 public:
-  arguments(std::string program, std::string purpose) : program_(std::move(program)), purpose_(std::move(purpose)) {}
+  arguments(std::string program, std::string purpose)
+      : program_(std::move(program)), purpose_(std::move(purpose)) {}
 
   arguments& add(std::string name, std::string& value, std::string meaning) {
-    return add(std::move(name), value, std::move(meaning), [&value](std::string_view text) { value = text; return true; });
+    return add(std::move(name), value, std::move(meaning), [&value](std::string_view text) {
+      value = text;
+      return true;
+    });
   }
   template <class Number>
   arguments& add(std::string name, Number& value, std::string meaning) {
@@ -34,7 +38,8 @@ public:
         if (word == "--" + o.name) found = &o;
       if (found == nullptr) fail(std::string(word) + " is no option; --help lists them");
       if (i + 1 == count) fail(std::string(word) + " needs a value: " + found->meaning);
-      if (!found->read(words[++i])) fail(std::string(word) + " cannot be " + words[i] + ": " + found->meaning);
+      if (!found->read(words[++i]))
+        fail(std::string(word) + " cannot be " + words[i] + ": " + found->meaning);
     }
   }
 
@@ -49,7 +54,8 @@ private:
     std::function<bool(std::string_view)> read;
   };
 
-  arguments& add(std::string name, std::string initial, std::string meaning, std::function<bool(std::string_view)> read) {
+  arguments& add(std::string name, std::string initial, std::string meaning,
+                 std::function<bool(std::string_view)> read) {
     options_.push_back({std::move(name), std::move(initial), std::move(meaning), std::move(read)});
     return *this;
   }

@@ -23,8 +23,8 @@ using namespace cairn;
 
 namespace {
 
-using Net = Sequential<Linear<784, 512>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<512, 512>, ReLU>>,
-                       Dropout<percent<20>>, Linear<512, 10>>;
+using Net = Sequential<Linear<784, 512>, ReLU, Dropout<percent<20>>,
+                       Repeat<6, Residual<Linear<512, 512>, ReLU>>, Dropout<percent<20>>, Linear<512, 10>>;
 constexpr std::size_t capacity = 64; // samples of one rank in one micro-batch, at most
 static_assert(peak_activation_bytes<Net, capacity> < 3_MiB);
 static_assert(peak_activation_bytes<checkpoint<sqrt_n, Net>, capacity> < 2_MiB);
@@ -33,12 +33,12 @@ struct job {
   std::string policy = "sqrt_n";
   int ranks = 2;
   std::size_t epochs = 20;
-  std::size_t batch = 64;      // samples of one rank in one micro-batch
-  std::size_t accumulate = 1;  // micro-batches in one step
+  std::size_t batch = 64;     // samples of one rank in one micro-batch
+  std::size_t accumulate = 1; // micro-batches in one step
   std::uint64_t seed = 1;
   double learning_rate = 0.05;
   std::string data;
-  std::size_t samples = 0;     // train with so many of the images only; 0: with all
+  std::size_t samples = 0; // train with so many of the images only; 0: with all
   std::string picture = "mnist_schedule.svg";
 };
 
@@ -90,7 +90,8 @@ result run(const job& j, const digit_images<float>& digits) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
     const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
     const auto order = [&](std::size_t micro, std::size_t epoch) {
-      const std::size_t reader = micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
+      const std::size_t reader =
+          micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
       return sampler{reader, readers, epoch, {.seed = j.seed}};
     };
     using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
@@ -107,7 +108,8 @@ result run(const job& j, const digit_images<float>& digits) {
     std::vector<double> seconds;
     seconds.reserve(steps);
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
-      for (std::size_t micro = 0; micro < j.accumulate; ++micro) parts[micro]->set_sampler(order(micro, epoch));
+      for (std::size_t micro = 0; micro < j.accumulate; ++micro)
+        parts[micro]->set_sampler(order(micro, epoch));
       std::vector<typename reading::iterator> next;
       for (auto& part : parts) next.push_back(part->begin());
       for (; next[0] != std::default_sentinel; ++next.back()) {
@@ -138,8 +140,8 @@ result run(const job& j, const digit_images<float>& digits) {
 template <class Policy>
 picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
-  using replica = trainer<ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>, CrossEntropyLoss, SGD,
-                          batch<capacity>>;
+  using replica = trainer<ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>, CrossEntropyLoss,
+                          SGD, batch<capacity>>;
   static const auto leaving = departures(plan::whole, replica::buckets.buckets(), sizeof(float));
   return {name, plan::whole, plan::training.ops(), plan::memory.live, leaving};
 }
@@ -161,7 +163,8 @@ constexpr std::array table_of_policies{
 
 digit_images<float> read(const job& j) {
   std::string folder = j.data;
-  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) folder = std::string(root) + "/mnist";
+  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr)
+    folder = std::string(root) + "/mnist";
   if (!folder.empty()) {
     std::printf("digits: MNIST from %s\n", folder.c_str());
     return read_mnist(folder);
@@ -174,8 +177,10 @@ digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
   const auto& all = digits.train;
   if (count == 0 || count >= all.size()) return digits;
   const std::size_t pixels = count * all.sample_shape().size();
-  digits.train = {all.sample_shape(), {all.pixels().begin(), all.pixels().begin() + static_cast<std::ptrdiff_t>(pixels)},
-                  {all.labels().begin(), all.labels().begin() + static_cast<std::ptrdiff_t>(count)}, mnist_scale};
+  digits.train = {all.sample_shape(),
+                  {all.pixels().begin(), all.pixels().begin() + static_cast<std::ptrdiff_t>(pixels)},
+                  {all.labels().begin(), all.labels().begin() + static_cast<std::ptrdiff_t>(count)},
+                  mnist_scale};
   return digits;
 }
 
@@ -192,10 +197,12 @@ int train_chosen(const job& j, const arguments& given) {
 
   const auto digits = first_of(read(j), j.samples);
   using plan = blueprint_of<Net, capacity>;
-  std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu micro-batches of %zu\n",
-              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), j.ranks,
-              j.accumulate, j.batch);
-  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
+  std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu "
+              "micro-batches of %zu\n",
+              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(),
+              j.ranks, j.accumulate, j.batch);
+  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy",
+                 "weights"});
   for (const entry& e : chosen) {
     std::printf("policy %s\n", e.name);
     std::fflush(stdout);
@@ -203,7 +210,8 @@ int train_chosen(const job& j, const arguments& given) {
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
     results.row({e.name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned),
-                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
+                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(),
+                 format_checksum(r.weights)});
   }
   std::printf("\n%s\n", results.text().c_str());
 

@@ -148,6 +148,7 @@
 #include <cairn/train/learning_rate.hpp> // constant, step, cosine with warm-up
 #include <cairn/train/optimizer.hpp>     // the concept, and what an update is lent
 #include <cairn/train/parameters.hpp>    // the parameters of a network by name
+#include <cairn/train/reduction.hpp>     // buckets of gradients on their way
 #include <cairn/train/samples.hpp>       // what a step takes as inputs and targets
 #include <cairn/train/sgd.hpp>           // SGD
 #include <cairn/train/trainer.hpp>       // parameters, gradients, arena: one step after another

@@ -12,7 +12,8 @@ using namespace cairn;
 namespace {
 
 template <std::size_t Depth>
-using chain_net = Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
+using chain_net =
+    Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
 
 template <class Policy, std::size_t Depth>
 bool run(const request& asked, const char* mode) {

@@ -48,7 +48,7 @@ struct made {
 
 template <class T>
 bool same_bits(const T* a, const T* b, std::size_t count) {
-  return std::memcmp(a, b, count * sizeof(T)) == 0;
+  return count == 0 || std::memcmp(a, b, count * sizeof(T)) == 0;
 }
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
@@ -78,9 +78,9 @@ public:
   explicit replica(const planned<T>& p)
       : plan_(p), parameters_(p.parameters), gradients_(p.parameters), state_(p.state),
         arena_(std::max(p.arena, p.evaluation_arena)) {
-    std::memset(parameters_.data(), 0, p.parameters * sizeof(T));
-    std::memset(gradients_.data(), 0, p.parameters * sizeof(T));
-    std::memset(state_.data(), 0, p.state * sizeof(T));
+    std::fill_n(parameters_.data(), parameters_.size(), T{0});
+    std::fill_n(gradients_.data(), gradients_.size(), T{0});
+    std::fill_n(state_.data(), state_.size(), T{0});
     cairn::for_each_parameter(*p.code, span(parameters_), [](const cairn::named_parameter<T>& q) {
       for (std::size_t i = 0; i < q.numbers.size(); ++i)
         q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;

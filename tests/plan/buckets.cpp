@@ -80,6 +80,8 @@ TEST_CASE("buckets: one byte gives each parameter its own, everything gives two 
   CHECK(all[0] == bucket{0, 1'000'000, 2});
   CHECK(all[1] == bucket{1'000'000, 1'000'016, 3});
   CHECK(cut({{100, 0}, {200, 1}}, 4, 4096).size() == 1); // all of it is a small last bucket
+  CHECK(cut({{16, 0}, {32, 1}}, 4, 128).size() == 1);    // limits are included
+  CHECK(cut({{16, 0}, {32, 1}}, 4, 127).size() == 2);
 }
 
 TEST_CASE("buckets: none without parameters, and all at compile time") {

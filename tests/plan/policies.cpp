@@ -82,7 +82,8 @@ bool proved(std::size_t shortest = 1) {
 }
 
 std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t n) {
-  const std::vector<stage> stages(n, dropout(4)); // with a tape, so that every segment but the last is made again
+  const std::vector<stage> stages(
+      n, dropout(4)); // with a tape, so that every segment but the last is made again
   const chain c{.stages = stages};
   route counted{c};
   plan(c, counted);
@@ -91,7 +92,8 @@ std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t 
   plan(c, r);
   std::vector<std::size_t> list; // where each segment begins, from the last
   for (std::size_t m = 0; m < moves.size(); ++m)
-    if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward)) list.push_back(moves[m].position);
+    if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward))
+      list.push_back(moves[m].position);
   std::reverse(list.begin(), list.end());
   return list;
 }

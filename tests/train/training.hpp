@@ -27,8 +27,8 @@ inline constexpr std::size_t features = 10, classes = 4;
 using Net = cairn::Sequential<
     cairn::Linear<features, 16>, cairn::ReLU,
     cairn::Repeat<2, cairn::Residual<cairn::LayerNorm<16>, cairn::Linear<16, 16>, cairn::ReLU>>,
-    cairn::checkpoint<cairn::recompute_all,
-                      cairn::Sequential<cairn::Linear<16, 16>, Witness, cairn::Dropout<>, cairn::Linear<16, 16>>>,
+    cairn::checkpoint<cairn::recompute_all, cairn::Sequential<cairn::Linear<16, 16>, Witness,
+                                                              cairn::Dropout<>, cairn::Linear<16, 16>>>,
     cairn::Linear<16, classes>>;
 
 inline constexpr cairn::SGD momentum{.learning_rate = 0.1, .momentum = 0.9};

@@ -19,17 +19,16 @@ struct queue_of_any_device {};
 // A pending is one call of a communicator that has been started and is not over yet.
 //
 // A type P is a pending, for queues of type Queue, if
-//   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is
-//      done when a function returns, wait blocks the calling thread until the call is over;
-//   2. p.wait(queue) throws cairn::error if the call failed, or was not over after the communicator's
-//      deadline. Either way, the span is the caller's again;
-//   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at
-//      once;
-//   4. to destroy one that is not empty is a mistake, unless an exception is passing through: a debug build
-//      stops there. The destructor performs no collective, and waits for no other rank.
+//   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is done
+//      when a function returns, wait blocks the calling thread until the call is over;
+//   2. p.wait(queue) throws cairn::error if the call failed, or was not over after the communicator's deadline.
+//      Either way, the span is the caller's again;
+//   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
+//   4. the destructor of one that is not empty is told of a mistake of its owner: it stops the program in a debug
+//      build (not while an exception passes through). It performs no collective, and waits for no other rank.
 //
-// Not required: that it can be waited for on another thread than the one that started the call, that it can
-// be copied, that it can be asked whether it is over. It must not outlive its span or its communicator.
+// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied,
+// that it can be asked whether it is over. It must not outlive its span or its communicator.
 template <class P, class Queue = detail::queue_of_any_device>
 concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) {
   p.wait(queue);
@@ -60,23 +59,19 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 // A communicator joins the ranks of one training job. Each rank has an object of its own.
 //
 // A type C is a communicator, for queues of type Queue, if
-//   1. c.rank() is this rank's number, 0 … c.size() - 1, and neither ever changes; C::name is what people
-//      call it;
-//   2. c.all_reduce(queue, span) replaces, on every rank, span[i] by the sum over all ranks of their span[i];
-//      the result has the same bits on every rank. c.broadcast(queue, bytes, root) replaces the bytes by
-//      those of `root`;
-//   3. a call reads its span after all that has been put into the queue before it, and returns without
-//      waiting for that or for other ranks. It returns a pending; the span belongs to the communicator until
-//      pending.wait(queue);
+//   1. c.rank() is this rank's number, 0 … c.size() - 1, and neither ever changes; C::name is what people call it;
+//   2. c.all_reduce(queue, span) replaces, on every rank, span[i] by the sum over all ranks of their span[i]; the
+//      result has the same bits on every rank. c.broadcast(queue, bytes, root) replaces the bytes by those of `root`;
+//   3. a call reads its span after all that has been put into the queue before it, and returns without waiting for
+//      that or for other ranks. It returns a pending; the span belongs to the communicator until pending.wait(queue);
 //   4. with size() == 1 every call is the identity;
-//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says
-//      why.
+//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says why.
 //
-// It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and
-// roots, and one thread at a time calls it. ddp sees to that.
+// It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and roots; and
+// one thread at a time calls it. ddp sees to that.
 //
-// Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a
-// communicator that has a fixed one says so); service after a failure.
+// Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
+// has a fixed one says so); service after a failure.
 template <class C, class Queue = detail::queue_of_any_device>
 concept communicator =
     detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&

@@ -22,8 +22,8 @@ struct matrix {
 
   // A view to write through is also a view to read through.
   template <class U>
-    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
-  constexpr matrix(matrix<U> other) : matrix(other.data, other.rows, other.columns, other.stride) {}
+  requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) constexpr matrix(matrix<U> other)
+      : matrix(other.data, other.rows, other.columns, other.stride) {}
 
   constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };

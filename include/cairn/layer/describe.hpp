@@ -73,7 +73,8 @@ constexpr stage describe(const shape& in, std::size_t element) {
   stage s{};
   s.output = {L::output_shape(in).size() * element, 0};
   s.tape = {facts::tape_bytes(in, element), 0};
-  s.forward_workspace = s.evaluation_workspace = s.backward_workspace = {facts::workspace_bytes(in, element), 0};
+  s.forward_workspace = s.evaluation_workspace =
+      s.backward_workspace = {facts::workspace_bytes(in, element), 0};
   s.reads_input = (backward_reads & static_cast<unsigned>(reads::input)) != 0;
   s.reads_output = (backward_reads & static_cast<unsigned>(reads::output)) != 0;
   s.in_place_forward = s.in_place_backward = facts::in_place;

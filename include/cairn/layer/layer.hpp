@@ -24,8 +24,9 @@ enum class reads : unsigned char { nothing = 0, input = 1, output = 2, both = 3 
 // Floating-point operations for one sample.
 struct work {
   std::uint64_t forward = 0;
-  std::uint64_t backward = 0;       // all of it
-  std::uint64_t input_gradient = 0; // the part of backward that is not needed when nobody reads the input gradient
+  std::uint64_t backward = 0; // all of it
+  std::uint64_t input_gradient =
+      0; // the part of backward that is not needed when nobody reads the input gradient
 };
 
 // How a parameter starts: uniform in [-scale, scale], or everywhere `scale`.
@@ -65,18 +66,19 @@ struct tensors {
 // Everything a layer is lent for one forward. `output` has been laid out for `rows` samples, one after another.
 template <class T>
 struct forward_call {
-  std::size_t rows = 0;             // samples, 1 … batch
+  std::size_t rows = 0;               // samples, 1 … batch
   const shape* input_shape = nullptr; // of one sample
-  const T* input = nullptr;         // (rows, input_shape)
-  T* output = nullptr;              // (rows, output_shape); may be `input` if the layer is in_place
+  const T* input = nullptr;           // (rows, input_shape)
+  T* output = nullptr;                // (rows, output_shape); may be `input` if the layer is in_place
   tensors<const T> parameters{};
-  tensors<T> state{};               // what is no parameter; written in pass::forward only
-  std::byte* tape = nullptr;        // own bytes for backward; null when no backward follows this forward
-  std::byte* workspace = nullptr;   // own bytes for this call only
+  tensors<T> state{};             // what is no parameter; written in pass::forward only
+  std::byte* tape = nullptr;      // own bytes for backward; null when no backward follows this forward
+  std::byte* workspace = nullptr; // own bytes for this call only
   pass why = pass::forward;
-  random_key random{};              // equal for the forward and every recompute of one step
+  random_key random{};                // equal for the forward and every recompute of one step
   activation then = activation::none; // to be applied to the result; only asked of a layer with `fuses`
-  const T* addend = nullptr;        // (rows, output_shape) to be added to the result; only asked of a layer with `adds`
+  const T* addend =
+      nullptr; // (rows, output_shape) to be added to the result; only asked of a layer with `adds`
 };
 
 // Everything a layer is lent for one backward.
@@ -84,17 +86,18 @@ template <class T>
 struct backward_call {
   std::size_t rows = 0;
   const shape* input_shape = nullptr;
-  const T* input = nullptr;         // as in forward, if the layer reads it, else null
-  const T* output = nullptr;        // likewise
+  const T* input = nullptr;           // as in forward, if the layer reads it, else null
+  const T* output = nullptr;          // likewise
   const T* output_gradient = nullptr; // (rows, output_shape); may be overwritten only as input_gradient
-  T* input_gradient = nullptr;      // (rows, input_shape), to be overwritten; null when nobody reads it
+  T* input_gradient = nullptr;        // (rows, input_shape), to be overwritten; null when nobody reads it
   tensors<const T> parameters{};
-  tensors<T> gradients{};           // to be overwritten
+  tensors<T> gradients{}; // to be overwritten
   const std::byte* tape = nullptr;
   std::byte* workspace = nullptr;
   random_key random{};
-  activation before = activation::none; // multiply input_gradient by its derivative at `input`; only asked with `fuses`
-  const T* addend = nullptr;        // (rows, input_shape) to be added to input_gradient; only asked with `adds`
+  activation before =
+      activation::none;      // multiply input_gradient by its derivative at `input`; only asked with `fuses`
+  const T* addend = nullptr; // (rows, input_shape) to be added to input_gradient; only asked with `adds`
 };
 
 // A layer is a function of its input and its parameters, with its derivative.

@@ -57,11 +57,12 @@ struct broken_joint {
   }
   static constexpr bool fits =
       joint<Chain::shapes.fault, typename decltype(producer<Chain::shapes.before_element>())::type,
-            typename dims_of<produced>::type, pack_element<Chain::shapes.fault_element, typename Chain::elements>>::fits;
+            typename dims_of<produced>::type,
+            pack_element<Chain::shapes.fault_element, typename Chain::elements>>::fits;
 };
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class... Elements,
-          std::size_t... Index>
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As,
+          class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index_sequence<Index...>> {
   using elements = pack<Elements...>;
   using self = drawn;
@@ -93,7 +94,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     else if constexpr (composite<E>::is) return inner<I>::as_stage;
     else return describe<E>(shapes.input[I], Element);
   }
-  static constexpr std::array<stage, sizeof...(Elements)> element_stages{describe_element<Index, Elements>()...};
+  static constexpr std::array<stage, sizeof...(Elements)> element_stages{
+      describe_element<Index, Elements>()...};
   static constexpr std::array<stage, size> stages = [] {
     std::array<stage, size> list{};
     for (std::size_t i = 0; i < size; ++i) list[i] = element_stages[order[i]];
@@ -116,7 +118,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
                                  .input = {In::value.size() * Element, 0},
                                  .lent = As != role::root,
                                  .lent_output = As == role::nested || (As == role::residual && last_adds),
-                                 .lent_input_gradient = As == role::nested || (As == role::residual && first_adds),
+                                 .lent_input_gradient =
+                                     As == role::nested || (As == role::residual && first_adds),
                                  .keeps_output_gradient = As == role::residual};
   };
   static constexpr const chain& whole = source::value;
@@ -125,13 +128,14 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     if constexpr (requires { Policy::accepts(whole); }) return Policy::accepts(whole);
     else return true;
   }();
-  static_assert(policy_fits, "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
+  static_assert(policy_fits,
+                "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
 
   // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
   using trained = plan_of<source, Policy>;
   using evaluated = plan_of<source, way_up>;
-  static_assert(!fits || bool(trained::proof),
-                "checkpoint: the policy's route is no walk up and back: it reads what is not there, or leaves a stage out");
+  static_assert(!fits || bool(trained::proof), "checkpoint: the policy's route is no walk up and back: it "
+                                               "reads what is not there, or leaves a stage out");
   static constexpr const auto& training = trained::schedule;
   static constexpr const auto& memory = trained::memory;
   static constexpr const auto& evaluation = evaluated::schedule;
@@ -185,8 +189,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
       const bool last = o.position + 1 == size;
       s.reads_input = s.reads_input || (first && o.kind == op_kind::forward) ||
                       (first && o.kind == op_kind::backward && stages[0].reads_input);
-      s.reads_output = s.reads_output ||
-                       (whole.lent_output && last && o.kind == op_kind::backward && stages[size - 1].reads_output);
+      s.reads_output = s.reads_output || (whole.lent_output && last && o.kind == op_kind::backward &&
+                                          stages[size - 1].reads_output);
     }
     // A residual block may write over its input in the very last write, when nothing reads x any more; likewise back.
     s.in_place_forward = As == role::residual && (adds_at_turn || size > 1);
@@ -213,7 +217,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     else if constexpr (composite<E>::is) return inner<I>::tensors;
     else return described<E>::parameters(shapes.input[I]).count;
   }
-  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{count_tensors<Index, Elements>()...};
+  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
+      count_tensors<Index, Elements>()...};
 
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
   template <std::size_t I, class E>
@@ -231,7 +236,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
       return out;
     }
   }
-  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{&write_element_ends<Index, Elements>...};
+  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{
+      &write_element_ends<Index, Elements>...};
 
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
@@ -269,8 +275,8 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
   static constexpr std::uint64_t schedule_hash = [] {
     hash64 h;
     for (const op& o : training.ops())
-      h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 | std::uint64_t{o.wants_tape} << 9 |
-            std::uint64_t{o.position} << 16);
+      h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 |
+            std::uint64_t{o.wants_tape} << 9 | std::uint64_t{o.position} << 16);
     for (const std::uint64_t word : {std::uint64_t{0}, element_schedule<Index, Elements>()...}) h.add(word);
     return h.value();
   }();
@@ -296,8 +302,8 @@ struct input_source {
 template <class Model, std::size_t Batch, class T = float>
 using blueprint_of =
     blueprint<typename detail::whole<Model>::body, typename detail::whole<Model>::policy,
-              typename detail::dims_of<detail::input_source<typename detail::whole<Model>::body>>::type, Batch, sizeof(T),
-              role::root>;
+              typename detail::dims_of<detail::input_source<typename detail::whole<Model>::body>>::type,
+              Batch, sizeof(T), role::root>;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their
 // gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the

@@ -219,7 +219,8 @@ private:
     if (frame_.tell == nullptr || frame_.tell->discarded.function == nullptr) return;
     if (at.input.where != region::tape && at.input.where != region::workspace) return;
     const std::size_t i = o.position;
-    const bytes size = o.kind == op_kind::discard_tape ? program_.stages[i].tape : program_.stages[i - 1].output;
+    const bytes size =
+        o.kind == op_kind::discard_tape ? program_.stages[i].tape : program_.stages[i - 1].output;
     frame_.tell->discarded(frame_.bytes(at.input), size.at(program_.batch));
   }
 

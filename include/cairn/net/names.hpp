@@ -28,7 +28,8 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   constexpr std::string_view ending = ", true>"; // a default that nobody types
-  for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;) out.erase(at, ending.size() - 1);
+  for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;)
+    out.erase(at, ending.size() - 1);
   return out;
 }
 
@@ -46,7 +47,8 @@ template <class Blueprint>
 std::vector<std::string> stage_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < Blueprint::size; ++i)
-    names.push_back(detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
+    names.push_back(
+        detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
   return names;
 }
 

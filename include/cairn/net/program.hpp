@@ -43,8 +43,9 @@ struct program {
   bool adds_at_turn = false; // a residual block whose last layer cannot add its input itself
   bool adds_at_end = false;  // ... whose first layer cannot add the output's gradient itself
   std::span<const element> elements{};
-  std::span<const std::uint32_t> order{};           // element of each stage, and one more
-  std::span<const std::size_t> parameter_begin{};   // of each stage in the chain's block, in numbers; then the size
+  std::span<const std::uint32_t> order{}; // element of each stage, and one more
+  std::span<const std::size_t>
+      parameter_begin{}; // of each stage in the chain's block, in numbers; then the size
   std::span<const std::size_t> state_begin{};
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
@@ -101,8 +102,8 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
     p.as = Blueprint::as;
     p.training = {Blueprint::training.ops(), Blueprint::memory.at.data(), Blueprint::training.turn,
                   Blueprint::training.lasting, Blueprint::training.lasting_output};
-    p.evaluation = {Blueprint::evaluation.ops(), Blueprint::evaluation_memory.at.data(), Blueprint::evaluation.turn,
-                    Blueprint::evaluation.turn, true};
+    p.evaluation = {Blueprint::evaluation.ops(), Blueprint::evaluation_memory.at.data(),
+                    Blueprint::evaluation.turn, Blueprint::evaluation.turn, true};
     p.adds_at_turn = Blueprint::as == role::residual && !Blueprint::whole.lent_output;
     p.adds_at_end = Blueprint::as == role::residual && !Blueprint::whole.lent_input_gradient;
     p.elements = elements;

@@ -33,7 +33,8 @@ constexpr shape_rule rule_of() {
       return {[](const shape&) { return true; }, [](const shape& in) { return in; }};
     else return {[](const shape&) { return true; }, &output_shape_of<typename composite<Element>::body>};
   } else {
-    static_assert(layer<Element>, "Sequential: this is no layer: it needs output_shape(shape) and backward_reads");
+    static_assert(layer<Element>,
+                  "Sequential: this is no layer: it needs output_shape(shape) and backward_reads");
     return {&described<Element>::accepts, [](const shape& in) { return shape{Element::output_shape(in)}; }};
   }
 }

@@ -30,7 +30,7 @@ struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
 template <class... Options>
 struct ddp_options {
   static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
-                  std::is_same_v<Options, after_backward>) && ...),
+                  std::is_same_v<Options, after_backward>)&&...),
                 "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
 
   // 25 MiB is what PyTorch's users know.

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
 #include <cairn/core/random.hpp>
 #include <cairn/net/program.hpp>
+#include <cairn/plan/fingerprint.hpp>
 
 namespace cairn {
 
@@ -49,12 +51,25 @@ template <class T, class Queue>
 void initialize(const program<T, Queue>& p, std::span<T> block, seed s) {
   for_each_parameter(p, block, [s](const named_parameter<T>& q) {
     const auto scale = static_cast<T>(q.facts->scale);
-    const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+    const random_key key{
+        .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
     for (std::size_t j = 0; j < q.numbers.size(); ++j)
       q.numbers[j] = q.facts->start == initial::constant
                          ? scale
                          : (2 * random_uniform<T>(key, (std::uint64_t{q.index} << 40) + j) - 1) * scale;
   });
+}
+
+// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
+// multiple of the alignment, as that of every buffer of parameters.
+inline std::uint64_t checksum(std::span<const std::byte> bits) {
+  hash64 h;
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bits.data() + i, sizeof word);
+    h.add(word);
+  }
+  return h.value();
 }
 
 } // namespace cairn

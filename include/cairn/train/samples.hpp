@@ -28,7 +28,10 @@ namespace detail {
 // An array that tells its strides has to be contiguous, the last axis fastest.
 template <class Range>
 void check_layout(const Range& range, const char* where) {
-  if constexpr (requires { range.shape().size(); range.strides().size(); }) {
+  if constexpr (requires {
+                  range.shape().size();
+                  range.strides().size();
+                }) {
     std::size_t expected = 1;
     for (std::size_t axis = range.shape().size(); axis-- > 0;) {
       const auto extent = static_cast<std::size_t>(range.shape()[axis]);
@@ -44,7 +47,8 @@ void check_layout(const Range& range, const char* where) {
 // The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
 template <class Range>
 auto* first_number(const Range& range) {
-  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
+  if constexpr (requires { range.data_offset(); })
+    return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
   else return range.data();
 }
 
@@ -53,19 +57,23 @@ template <class Range>
 std::size_t count_rows(const Range& range, std::size_t each, std::size_t most, const char* where) {
   check_layout(range, where);
   const auto size = static_cast<std::size_t>(range.size());
-  if constexpr (requires { range.shape().size(); range.shape()[0]; }) {
+  if constexpr (requires {
+                  range.shape().size();
+                  range.shape()[0];
+                }) {
     if (range.shape().size() > 1 && each * static_cast<std::size_t>(range.shape()[0]) != size)
-      throw error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found an array of " +
-                  std::to_string(range.shape()[0]) + " samples with " + std::to_string(size) +
-                  " numbers in all; the first axis counts the samples");
+      throw error(std::string(where) + ": expected samples of " + std::to_string(each) +
+                  " numbers, found an array of " + std::to_string(range.shape()[0]) + " samples with " +
+                  std::to_string(size) + " numbers in all; the first axis counts the samples");
   }
   if (size == 0 || size % each != 0)
     throw error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
                 std::to_string(size) + " numbers, which is no whole number of samples");
   const std::size_t rows = size / each;
   if (rows > most)
-    throw error(std::string(where) + ": expected at most " + std::to_string(most) + " samples, the batch that the trainer was planned for, found " +
-                std::to_string(rows) + "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
+    throw error(std::string(where) + ": expected at most " + std::to_string(most) +
+                " samples, the batch that the trainer was planned for, found " + std::to_string(rows) +
+                "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
   return rows;
 }
 

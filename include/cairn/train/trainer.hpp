@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,15 +26,16 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/parameters.hpp>
+#include <cairn/train/reduction.hpp>
 #include <cairn/train/samples.hpp>
 
 namespace cairn {
 
 // What a trainer may be told besides its types.
 struct training_options {
-  std::size_t threads = 1;   // inside one operation, on a device that has a choice
-  bool check_loss = false;   // throw when a loss is not a finite number, before anything is updated
-  clip_norm clip{};          // of the gradients, over all ranks and micro-batches
+  std::size_t threads = 1; // inside one operation, on a device that has a choice
+  bool check_loss = false; // throw when a loss is not a finite number, before anything is updated
+  clip_norm clip{};        // of the gradients, over all ranks and micro-batches
 };
 
 // Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
@@ -54,15 +54,16 @@ public:
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
-  static_assert(Loss::accepts(output_shape), "trainer: this loss does not accept what the last layer produces");
+  static_assert(Loss::accepts(output_shape),
+                "trainer: this loss does not accept what the last layer produces");
 
   // The buckets of the flat gradient buffer, in the order in which they leave.
   static constexpr auto buckets = [] {
     std::array<gradient_end, plan::tensors + 1> ends{};
     std::size_t leaf = 0;
     plan::write_ends(ends.data(), 0, leaf);
-    return make_buckets<plan::tensors + 1>(std::span<const gradient_end>{ends.data(), plan::tensors}, sizeof(T),
-                                           replica::options::bytes);
+    return make_buckets<plan::tensors + 1>(std::span<const gradient_end>{ends.data(), plan::tensors},
+                                           sizeof(T), replica::options::bytes);
   }();
 
   // What every rank of a job must share with the others.
@@ -76,15 +77,16 @@ public:
   }();
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, seed s = {}, training_options options = {})
-    requires(!replica::distributed)
+  explicit trainer(Optimizer optimizer, seed s = {},
+                   training_options options = {}) requires(!replica::distributed)
       : trainer(nullptr, optimizer, s, options) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {}, training_options options = {})
-    requires(replica::distributed)
+  explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {},
+                   training_options options = {}) requires(replica::distributed)
       : trainer(&comm, optimizer, s, options) {
-    static_assert(communicator<communicator_type, queue>, "ddp: this is no communicator for the trainer's device");
+    static_assert(communicator<communicator_type, queue>,
+                  "ddp: this is no communicator for the trainer's device");
     meet();
   }
 
@@ -120,14 +122,18 @@ public:
   // The mean loss over these samples in evaluation mode.
   template <numbers Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    check_targets(detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate_loss, inputs"), targets);
+    check_targets(
+        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate_loss, inputs"),
+        targets);
     const std::size_t rows = run_evaluation(inputs);
     return take_loss(rows, targets, numbers_at(evaluated().input), nullptr);
   }
 
   // The flat buffers; parameters and gradients lie in the order in which backward finishes them.
   std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> gradients() const { return {reinterpret_cast<const T*>(gradients_.data()), plan::parameter_block}; }
+  std::span<const T> gradients() const {
+    return {reinterpret_cast<const T*>(gradients_.data()), plan::parameter_block};
+  }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
   std::span<const T> optimizer_state(std::size_t i) const {
     return {reinterpret_cast<const T*>(optimizer_state_[i].data()), optimizer_state_[i].size() / sizeof(T)};
@@ -144,33 +150,27 @@ public:
   std::uint64_t steps() const { return steps_; } // updates so far
   double learning_rate() const { return learning_rate_; }
   void learning_rate(double rate) { learning_rate_ = rate; }
-  double gradient_norm() const { return gradient_norm_; } // of the last step, before clipping; only with clipping
+  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping.
+  double gradient_norm() const { return gradient_norm_; }
   Device& device() { return device_; }
 
-  // A 64-bit number of all parameters' bits: equal if and, for all one can meet, only if they are equal.
-  std::uint64_t checksum() const {
-    hash64 h;
-    const std::byte* const first = parameters_.data();
-    for (std::size_t i = 0; i < parameters_.size(); i += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, first + i, sizeof word);
-      h.add(word);
-    }
-    return h.value();
-  }
+  // A 64-bit number of all parameters' bits: see checksum().
+  std::uint64_t checksum() const { return cairn::checksum({parameters_.data(), parameters_.size()}); }
 
   // Told of every place in the arena that a step discards: first byte and how many. For tests and for the curious.
   void on_discard(told<std::byte*, std::size_t> listener) { discarded_ = listener; }
 
 private:
-  using pending_type = pending_of<communicator_type, T, queue>;
   static constexpr std::size_t arena_bytes = std::max(plan::memory.arena, plan::evaluation_memory.arena);
 
   trainer(communicator_type* comm, Optimizer optimizer, seed s, training_options options)
-      : comm_(comm), optimizer_(optimizer), options_(options), seed_(s), device_(typename Device::options{options.threads}),
+      : comm_(comm), optimizer_(optimizer), options_(options), seed_(s),
+        device_(typename Device::options{options.threads}),
         parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
-        gradients_(device_.allocate(plan::parameter_block * sizeof(T))), state_(device_.allocate(plan::state_block * sizeof(T))),
-        arena_(device_.allocate(arena_bytes)), learning_rate_(optimizer.learning_rate) {
+        gradients_(device_.allocate(plan::parameter_block * sizeof(T))),
+        state_(device_.allocate(plan::state_block * sizeof(T))), arena_(device_.allocate(arena_bytes)),
+        reduction_(buckets.buckets(), reinterpret_cast<T*>(gradients_.data())),
+        learning_rate_(optimizer.learning_rate) {
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = device_.allocate(plan::parameter_block * sizeof(T));
     initialize(code(), parameters(), s);
@@ -199,9 +199,10 @@ private:
     };
     share(std::as_writable_bytes(std::span{first.words}));
     if (const std::size_t part = print.differs(first); part != fingerprint::parts)
-      throw error("ddp: rank " + std::to_string(comm().rank()) + " and rank 0 were built differently: expected the same " +
-                  fingerprint::names[part] + " on every rank, found fingerprints " + std::to_string(print.words[part]) +
-                  " and " + std::to_string(first.words[part]) + "; start every rank from the same program");
+      throw error("ddp: rank " + std::to_string(comm().rank()) +
+                  " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
+                  " on every rank, found fingerprints " + std::to_string(print.words[part]) + " and " +
+                  std::to_string(first.words[part]) + "; start every rank from the same program");
     share({parameters_.data(), parameters_.size()});
     if (state_.size() > 0) share({state_.data(), state_.size()});
   }
@@ -227,13 +228,15 @@ private:
 
   template <numbers Inputs>
   static const T* first_of(const Inputs& inputs) {
-    static_assert(std::is_same_v<number_of<Inputs>, T>, "trainer: inputs must have the trainer's element type");
+    static_assert(std::is_same_v<number_of<Inputs>, T>,
+                  "trainer: inputs must have the trainer's element type");
     return detail::first_number(inputs);
   }
 
   template <numbers Inputs>
   std::size_t run_evaluation(const Inputs& inputs) {
-    const std::size_t rows = detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate, inputs");
+    const std::size_t rows =
+        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate, inputs");
     run_up(code(), device_.compute(), lend(rows, first_of(inputs), pass::evaluate, nullptr));
     return rows;
   }
@@ -241,11 +244,13 @@ private:
   // Before anything runs, so that a refusal leaves everything as it was.
   template <numbers Targets>
   static void check_targets(std::size_t rows, const Targets& targets) {
-    static_assert(Loss::template takes<T, number_of<Targets>>, "trainer: this loss takes no targets of this type");
-    const std::size_t found = detail::count_rows(targets, targets_per_sample, Batch::size, "trainer, targets");
+    static_assert(Loss::template takes<T, number_of<Targets>>,
+                  "trainer: this loss takes no targets of this type");
+    const std::size_t found =
+        detail::count_rows(targets, targets_per_sample, Batch::size, "trainer, targets");
     if (found != rows)
-      throw error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
-                  std::to_string(found));
+      throw error("trainer: expected targets for " + std::to_string(rows) +
+                  " samples, as many as there are inputs, found " + std::to_string(found));
   }
 
   template <numbers Targets>
@@ -265,19 +270,22 @@ private:
 
   template <numbers Inputs, numbers Targets>
   double micro_batch(const Inputs& inputs, const Targets& targets) {
-    const std::size_t rows = detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::step, inputs");
+    const std::size_t rows =
+        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::step, inputs");
     check_targets(rows, targets);
     const events tell{.finished = {&finished, this}, .discarded = discarded_};
-    random_step_ = (steps_ * micro_batch_stride) + micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
+    random_step_ = (steps_ * micro_batch_stride) +
+                   micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
                    static_cast<std::uint64_t>(comm().rank());
     const frame<T> lent = lend(rows, first_of(inputs), pass::forward, &tell);
     run_up(code(), device_.compute(), lent);
-    const double loss = take_loss(rows, targets, numbers_at(turned().input), numbers_at(turned().output_gradient));
+    const double loss =
+        take_loss(rows, targets, numbers_at(turned().input), numbers_at(turned().output_gradient));
     if (options_.check_loss && !std::isfinite(loss))
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
                   std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
-    next_bucket_ = 0;
+    reduction_.begin();
     run_back(code(), device_.compute(), lent);
     ++micro_batches_;
     return loss;
@@ -286,35 +294,28 @@ private:
   // Called by the executor when the gradients below `end` are complete: buckets leave.
   static void finished(void* self, std::size_t end) {
     auto* const me = static_cast<trainer*>(self);
-    if (me->reducing_ && replica::options::overlaps) me->send(end);
-  }
-
-  void send(std::size_t end) {
-    T* const first = reinterpret_cast<T*>(gradients_.data());
-    for (; next_bucket_ < buckets.size() && buckets[next_bucket_].end <= end; ++next_bucket_) {
-      const bucket& b = buckets[next_bucket_];
-      pending_[next_bucket_] = comm().all_reduce(device_.compute(), std::span<T>{first + b.begin, b.size()});
-    }
+    if (me->reducing_ && replica::options::overlaps)
+      me->reduction_.send(me->comm(), me->device_.compute(), end);
   }
 
   // Waits for each bucket just before its update. With clipping all have to be there first.
   void update() {
-    send(plan::parameter_block);
+    auto& q = device_.compute();
+    reduction_.send(comm(), q, plan::parameter_block);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     micro_batches_ = 0;
     ++steps_;
-    auto& q = device_.compute();
     T* const first = reinterpret_cast<T*>(gradients_.data());
     const bool clips = options_.clip.max_norm > 0;
     if (clips) {
-      for (std::size_t b = 0; b < buckets.size(); ++b) pending_[b].wait(q);
+      for (std::size_t b = 0; b < buckets.size(); ++b) reduction_.wait(q, b);
       double squares = 0;
       squared_norm(q, &squares, static_cast<const T*>(first), plan::parameter_block);
       gradient_norm_ = std::sqrt(squares) * scale;
       scale *= options_.clip.scale(gradient_norm_);
     }
     for (std::size_t b = 0; b < buckets.size(); ++b) {
-      if (!clips) pending_[b].wait(q);
+      if (!clips) reduction_.wait(q, b);
       update_call<T> call{};
       call.count = buckets[b].size();
       call.parameters = parameters().data() + buckets[b].begin;
@@ -343,8 +344,8 @@ private:
   typename Device::memory arena_;
   typename Device::memory accumulation_;
   std::array<typename Device::memory, 2> optimizer_state_;
-  std::array<pending_type, plan::tensors + 1> pending_{};
-  std::size_t next_bucket_ = 0;
+  reduction<communicator_type, T, queue, plan::tensors + 1>
+      reduction_; // after the gradients, so it goes first
   std::size_t micro_batches_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t random_step_ = 0;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/train/reduction.hpp>
+
+using namespace cairn;
+
+namespace {
+
+// Two ranks of which the other has the same gradients: a sum is twice as much, once it is waited for.
+class doubling {
+public:
+  static constexpr std::string_view name = "doubling";
+
+  class ticket {
+  public:
+    ticket() = default;
+    explicit ticket(std::span<float> span) : span_(span) {}
+    template <class Queue>
+    void wait(Queue&) {
+      for (float& x : span_) x *= 2;
+      span_ = {};
+    }
+
+  private:
+    std::span<float> span_{};
+  };
+
+  int rank() const { return 0; }
+  int size() const { return 2; }
+  template <class Queue>
+  ticket all_reduce(Queue&, std::span<float> span) {
+    sent.push_back(span);
+    return ticket(span);
+  }
+
+  std::vector<std::span<float>> sent;
+};
+
+} // namespace
+
+TEST_CASE("reduction: a bucket leaves when it is complete, in order and once; a wait is for one bucket") {
+  constexpr std::array<bucket, 3> buckets{bucket{0, 2, 0}, bucket{2, 3, 1}, bucket{3, 6, 2}};
+  std::array<float, 6> gradients{1, 2, 3, 4, 5, 6};
+  cpu device;
+  auto& queue = device.compute();
+  doubling comm;
+  reduction<doubling, float, cpu::queue, 4> step(buckets, gradients.data());
+
+  for (int round = 0; round < 2; ++round) {
+    comm.sent.clear();
+    step.begin();
+    step.send(comm, queue, 1); // no bucket is complete
+    CHECK(comm.sent.empty());
+    step.send(comm, queue, 5); // two are
+    REQUIRE(comm.sent.size() == 2);
+    CHECK(comm.sent[0].data() == gradients.data());
+    CHECK(comm.sent[0].size() == 2);
+    CHECK(comm.sent[1].data() == gradients.data() + 2);
+    step.send(comm, queue, 5); // and have left
+    CHECK(comm.sent.size() == 2);
+    step.send(comm, queue, 6);
+    REQUIRE(comm.sent.size() == 3);
+    CHECK(comm.sent[2].size() == 3);
+    for (std::size_t b = 0; b < 3; ++b) step.wait(queue, b);
+  }
+  CHECK(gradients == std::array<float, 6>{4, 8, 12, 16, 20, 24});
+}
