@@ -24,7 +24,8 @@ using Deep = Sequential<
                           checkpoint<store_all, Sequential<testing::Scale, ReLU>>>>,
     checkpoint<recompute_all, Repeat<2, Sequential<Wide, Tanh>>>>;
 using Around =
-    Sequential<Residual<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide, ReLU>>>,
+    Sequential<Wide, Residual<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide, ReLU>>>,
+               Residual<Wide, checkpoint<store_all, Sequential<Wide, Tanh>>>,
                checkpoint<recompute_all, Residual<ReLU, testing::Scale, Wide>>,
                Residual<checkpoint<sqrt_n, Sequential<Residual<Wide>, testing::Witness, Wide>>, ReLU>,
                checkpoint<store_all, Sequential<Linear<16, 7>>>>;

@@ -110,8 +110,10 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
   }
   static constexpr std::array<bool, sizeof...(Elements)> adds{adds_of<Elements>()...};
   static constexpr bool first_adds = adds[order[0]];
-  static constexpr bool last_adds = adds[order[size - 1]] && !stages[size - 1].reads_output;
+  static constexpr bool last_adds =
+      adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;
 
+  // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
   struct source {
     static constexpr chain value{.stages = stages,
                                  .batch = Batch,
@@ -120,7 +122,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
                                  .lent_output = As == role::nested || (As == role::residual && last_adds),
                                  .lent_input_gradient =
                                      As == role::nested || (As == role::residual && first_adds),
-                                 .keeps_output_gradient = As == role::residual};
+                                 .keeps_output_gradient = As != role::root};
   };
   static constexpr const chain& whole = source::value;
 
