@@ -45,7 +45,7 @@ public:
 
 } // namespace
 
-TEST_CASE("reduction: a bucket leaves when it is complete, in order and once; a wait is for one bucket") {
+TEST_CASE("reduction: a bucket leaves when it is complete, in order and once, and is waited for alone") {
   constexpr std::array<bucket, 3> buckets{bucket{0, 2, 0}, bucket{2, 3, 1}, bucket{3, 6, 2}};
   std::array<float, 6> gradients{1, 2, 3, 4, 5, 6};
   cpu device;
