@@ -118,8 +118,10 @@ def main():
            f"What one core reaches in the same minutes: {peak:.0f} GFLOP/s in multiply-adds; copying {memory:.0f} GB/s "
            f"in memory, {l3:.0f} in the third-level cache, {l2:.0f} in the second (read and written bytes).\n",
            "The floor of a step is its floating-point operations over the first figure; next to it the bytes that an update "
-           "with momentum moves, 20 for each parameter, over the bandwidth of the level that they fit in. `gradients` count "
-           "in `live`, as in the peer's.\n",
+           "with momentum moves, 20 for each parameter, over the bandwidth of the level that they fit in. `live` is the most "
+           "that a step needs beyond parameters, optimizer state and batch. Gradients count in it, as in the peer's: Cairn "
+           "has all of them for the whole step, PyTorch makes them while it frees activations. Cairn's packing scratch, "
+           "1 MiB a thread, is left out, and so are the buffers inside the peer's products.\n",
            "## One rank\n"]
     rows = []
     for name, _, target in chosen:

@@ -24,3 +24,8 @@ TEST_CASE("names: each stage has one") {
                                                                         "Residual<Linear<16, 16>>", "ReLU",
                                                                         "Residual<Linear<16, 16>>"});
 }
+
+TEST_CASE("typed_name: a percentage as it was typed, another ratio as it is") {
+  CHECK(detail::typed_name("cairn::Dropout<std::ratio<20, 100> >") == "Dropout<percent<20>>");
+  CHECK(detail::typed_name("cairn::Dropout<std::ratio<1, 3> >") == "Dropout<std::ratio<1, 3>>");
+}

@@ -30,6 +30,15 @@ inline std::string typed_name(std::string_view name) {
   constexpr std::string_view ending = ", true>"; // a default that nobody types
   for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;)
     out.erase(at, ending.size() - 1);
+  // percent<20> is an alias, of which the compiler shows what it stands for.
+  const std::string_view ratio = "std::ratio<";
+  const std::string_view hundredths = ", 100>";
+  for (std::size_t at = 0; (at = out.find(ratio, at)) != std::string::npos;) {
+    const std::size_t end = out.find_first_not_of("0123456789", at + ratio.size());
+    if (end == std::string::npos || out.compare(end, hundredths.size(), hundredths) != 0) break;
+    out.erase(end, hundredths.size() - 1);
+    out.replace(at, ratio.size(), "percent<");
+  }
   return out;
 }
 
