@@ -11,7 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -188,7 +189,10 @@ int train_chosen(const job& j, const arguments& given) {
   std::vector<entry> chosen;
   std::string names;
   for (const entry& e : table_of_policies) {
-    if (j.policy == e.name || j.policy == "all") chosen.push_back(e);
+    const std::string name = e.name;
+    const bool family =
+        name.substr(0, name.find('<')) == j.policy && chosen.empty(); // "every" is the first of them
+    if (j.policy == name || j.policy == "all" || family) chosen.push_back(e);
     names += std::string(names.empty() ? "" : ", ") + e.name;
   }
   if (chosen.empty()) given.fail("--policy cannot be " + j.policy + ": it is one of " + names + ", or all");

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include <cairn/device/cpu.hpp>
@@ -16,8 +15,6 @@ namespace {
 // Two ranks of which the other has the same gradients: a sum is twice as much, once it is waited for.
 class doubling {
 public:
-  static constexpr std::string_view name = "doubling";
-
   class ticket {
   public:
     ticket() = default;

@@ -20,6 +20,7 @@ struct AdamW {
   double weight_decay = 1e-2;
 
   std::size_t states() const { return 2; }
+  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {

@@ -29,6 +29,8 @@ struct update_call {
 //   4. an element's bits depend on its own numbers, the scale, the learning rate and the step only: how the
 //      buffer is cut into spans does not matter, and buckets can be updated as they arrive.
 //
+// It may have settings(), all its numbers as an array of double: then ranks that were given others refuse to start.
+//
 // It owns nothing and is a value: copy it, write it down, compare it.
 template <class O>
 concept optimizer = std::copyable<O> && requires(const O& o) {

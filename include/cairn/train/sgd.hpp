@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include <cairn/ops/sgd/cpu.hpp>
@@ -20,6 +21,9 @@ struct SGD {
   bool nesterov = false;
 
   std::size_t states() const { return momentum == 0 ? 0 : 1; }
+  std::array<double, 5> settings() const {
+    return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0};
+  }
 
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,7 @@ public:
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
+  static_assert(optimizer<Optimizer>, "trainer: the third argument is no optimizer; see train/optimizer.hpp");
   static_assert(Loss::accepts(output_shape),
                 "trainer: this loss does not accept what the last layer produces");
 
@@ -203,8 +205,26 @@ private:
                   " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
                   " on every rank, found fingerprints " + std::to_string(print.words[part]) + " and " +
                   std::to_string(first.words[part]) + "; start every rank from the same program");
+    std::uint64_t same = settings();
+    share(std::as_writable_bytes(std::span{&same, 1}));
+    if (same != settings())
+      throw error("ddp: rank " + std::to_string(comm().rank()) +
+                  " and rank 0 would make different steps: expected the same loss, optimizer, learning rate "
+                  "and clipping on every rank, found others; give every rank the same arguments");
     share({parameters_.data(), parameters_.size()});
     if (state_.size() > 0) share({state_.data(), state_.size()});
+  }
+
+  // What decides over an update and is no constant of the network.
+  std::uint64_t settings() const {
+    hash64 h;
+    h.add(type_name<Loss>())
+        .add(type_name<Optimizer>())
+        .add(std::bit_cast<std::uint64_t>(options_.clip.max_norm));
+    h.add(std::bit_cast<std::uint64_t>(double{optimizer_.learning_rate})).add(optimizer_.states());
+    if constexpr (requires { optimizer_.settings(); })
+      for (const double number : optimizer_.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+    return h.value();
   }
 
   T* numbers_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }

@@ -56,6 +56,24 @@ TEST_CASE("ddp: ranks that were built differently refuse to start and say what d
             "the same element type on every rank"));
 }
 
+TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
+  const auto meet_with = [](SGD other, training_options options) {
+    return text_of([&] {
+      threads{2}.run([&](threads::rank& rank) {
+        const bool first = rank.rank() == 0;
+        replica_trainer<Net>{rank, first ? SGD{.learning_rate = 0.1, .momentum = 0.9} : other, seed{1},
+                             first ? training_options{} : options};
+      });
+    });
+  };
+  CHECK(meet_with({.learning_rate = 0.1, .momentum = 0.9}, {}) == "");
+  for (const SGD other :
+       {SGD{.learning_rate = 0.2, .momentum = 0.9}, SGD{.learning_rate = 0.1, .momentum = 0.8},
+        SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}})
+    CHECK(has(meet_with(other, {}), "rank 1 and rank 0 would make different steps"));
+  CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, {.clip = {1}}), "would make different steps"));
+}
+
 TEST_CASE("ddp: a rank that throws ends the job with its message") {
   for (const int culprit : {0, 2}) {
     CAPTURE(culprit);
