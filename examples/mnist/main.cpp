@@ -158,8 +158,9 @@ constexpr entry make(const char* name) {
   return {name, &run<Policy>, &panel<Policy>};
 }
 constexpr std::array table_of_policies{
-    make<store_all>("store_all"), make<recompute_all>("recompute_all"), make<sqrt_n>("sqrt_n"),
-    make<every<2>>("every<2>"),   make<every<4>>("every<4>"),           make<at<3, 6, 8>>("at<3,6,8>"),
+    make<store_all>("store_all"),   make<recompute_all>("recompute_all"), make<sqrt_n>("sqrt_n"),
+    make<every<2>>("every<2>"),     make<every<4>>("every<4>"),           make<at<3, 6, 8>>("at<3,6,8>"),
+    make<revolve<3>>("revolve<3>"), make<recompute_cheap>("recompute_cheap"),
 };
 
 digit_images<float> read(const job& j) {

@@ -26,6 +26,7 @@
 #include <cairn/plan/plan_of.hpp>     // schedule, places and buckets of a chain, in arrays of just their size
 #include <cairn/plan/policies.hpp>    // what is stored and what is made again
 #include <cairn/plan/proof.hpp>       // proves that a schedule is right
+#include <cairn/plan/revolve.hpp>     // the fewest forwards with so many stored inputs
 #include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
 #include <cairn/plan/schedule.hpp>    // the ops of one step
 #include <cairn/plan/stack_first.hpp> // places buffers as a stack where it can

@@ -15,6 +15,7 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
 #include <cairn/train/parameters.hpp>
 #include <doctest/doctest.h>
 
@@ -287,6 +288,8 @@ void check_network() {
   check_policy("every<2>", plan<cairn::checkpoint<cairn::every<2>, Net>, Batch, T>(), want);
   check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want);
   check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want);
+  check_policy("revolve<2>", plan<cairn::checkpoint<cairn::revolve<2>, Net>, Batch, T>(), want);
+  check_policy("recompute_cheap", plan<cairn::checkpoint<cairn::recompute_cheap, Net>, Batch, T>(), want);
   check_policy("sqrt_n", plan<cairn::checkpoint<cairn::sqrt_n, Net>, Batch, T>(), want);
   if constexpr (b::size > 2)
     check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/plan/route.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// How often the stages of a chain of `length` have to run forward, at most, before each runs for its own backward, if
+// `inputs` are stored: the least r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
+struct repetition {
+  std::size_t r = 0;
+  std::size_t reach = 1;
+};
+constexpr repetition repetitions(std::size_t length, std::size_t inputs) {
+  repetition out;
+  while (out.reach < length) {
+    ++out.r;
+    out.reach = out.reach * (out.r + inputs) / out.r; // C(s + r, s) from C(s + r - 1, s): no remainder
+  }
+  return out;
+}
+
+} // namespace detail
+
+// How many forwards a chain of `length` equal stages needs with `inputs` stored stage inputs, its own included, besides
+// the one that each stage runs for its backward: r * length - C(inputs + r, inputs + 1), which no schedule undercuts
+// (Griewank, Walther: Algorithm 799: Revolve. ACM TOMS 26, 2000).
+constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
+  const auto [r, reach] = detail::repetitions(length, inputs);
+  if (r == 0) return 0;
+  return r * length - reach * r / (inputs + 1);
+}
+
+// Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows
+// when all stages cost the same: about C(S + r, S) stages with r forwards more of each, so a chain whose length is a
+// power of S needs a number of them that does not grow with it. Between the places that it stores it works as
+// recompute_all does; revolve<1> is recompute_all.
+template <std::size_t S>
+struct revolve {
+  static_assert(S > 0,
+                "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
+
+  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), S); }
+
+private:
+  // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.
+  static constexpr void walk(route& out, std::size_t first, std::size_t last, std::size_t inputs) {
+    while (last - first > 1) {
+      const std::size_t length = last - first;
+      if (inputs == 1) { // from the beginning for every stage
+        out.forward(first, last);
+        out.backward(last - 1);
+        --last;
+        continue;
+      }
+      // The upper part gets one place less; it is as long as it can be without one more repetition.
+      const auto [r, reach] = detail::repetitions(length, inputs);
+      const std::size_t upper = reach * inputs / (inputs + r); // C(inputs - 1 + r, inputs - 1)
+      const std::size_t below = reach - upper;                 // C(inputs + r - 1, inputs)
+      const std::size_t lower = r > 1 ? below * (r - 1) / (inputs + r - 1) : 0; // C(inputs + r - 2, inputs)
+      std::size_t middle = length > upper ? length - upper : 1;
+      if (middle < lower) middle = lower;
+      out.forward(first, first + middle);
+      walk(out, first + middle, last, inputs - 1);
+      last = first + middle;
+    }
+    out.forward(first);
+    out.backward(first);
+  }
+};
+
+} // namespace cairn
