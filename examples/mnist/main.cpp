@@ -158,15 +158,19 @@ constexpr entry make(const char* name) {
   return {name, &run<Policy>, &panel<Policy>};
 }
 constexpr std::array table_of_policies{
-    make<store_all>("store_all"),   make<recompute_all>("recompute_all"), make<sqrt_n>("sqrt_n"),
-    make<every<2>>("every<2>"),     make<every<4>>("every<4>"),           make<at<3, 6, 8>>("at<3,6,8>"),
+    make<store_all>("store_all"),   make<recompute_all>("recompute_all"),
+    make<sqrt_n>("sqrt_n"),         make<every<2>>("every<2>"),
+    make<every<4>>("every<4>"),     make<at<3, 6, 8>>("at<3,6,8>"),
     make<revolve<3>>("revolve<3>"), make<recompute_cheap>("recompute_cheap"),
 };
 
+// A folder that is named has to be right; one that CAIRN_DATA may have is only looked for.
 digit_images<float> read(const job& j) {
   std::string folder = j.data;
-  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr)
+  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {
     folder = std::string(root) + "/mnist";
+    if (!has_mnist(folder)) folder.clear();
+  }
   if (!folder.empty()) {
     std::printf("digits: MNIST from %s\n", folder.c_str());
     return read_mnist(folder);
