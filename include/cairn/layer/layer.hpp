@@ -128,9 +128,6 @@ struct backward_call {
 
 namespace detail {
 
-// Stands for any device's queue where a concept has to name one.
-struct any_queue {};
-
 template <class L>
 constexpr bool answers_output_shape = requires(shape s) {
   { L::output_shape(s) } -> std::convertible_to<shape>;

@@ -106,7 +106,7 @@ public:
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks. The first call allocates the largest layer's gradients.
+  // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
   template <numbers Inputs, numbers Targets>
   double accumulate(const Inputs& inputs, const Targets& targets) {
     if (accumulation_.size() == 0) accumulation_ = device_.allocate(largest_block() * sizeof(T));
