@@ -6,6 +6,7 @@
 #include <cairn/core/config.hpp>  // the version, and the only macros
 #include <cairn/core/error.hpp>   // what is thrown
 #include <cairn/core/explain.hpp> // types made to be read in an error
+#include <cairn/core/list.hpp>
 #include <cairn/core/memory.hpp>  // bytes and alignment
 #include <cairn/core/pack.hpp>    // a list of types, each at a position
 #include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position

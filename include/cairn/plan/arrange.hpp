@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/buffer.hpp>
 #include <cairn/plan/one_by_one.hpp>
 #include <cairn/plan/stack_first.hpp>
@@ -45,7 +45,7 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {
-  std::array<std::size_t, Capacity + 1> offsets{};
+  list<std::size_t, with(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
   for (const auto how : {detail::attempt::stack, detail::attempt::life, detail::attempt::peak}) {
     if (best <= bound) break;

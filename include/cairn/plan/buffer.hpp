@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include <cairn/core/list.hpp>
 
 namespace cairn {
 
@@ -27,15 +28,17 @@ inline constexpr std::size_t no_fence = static_cast<std::size_t>(-1);
 
 // The bytes that live at each op. No arrangement can be smaller than the most of them.
 template <std::size_t Ops>
-constexpr std::array<std::size_t, Ops + 1> live_bytes(std::span<const buffer> buffers) {
-  std::array<std::size_t, Ops + 1> live{};
-  std::array<std::size_t, Ops + 2> goes{};
+constexpr list<std::size_t, with(Ops, 1)> live_bytes(std::span<const buffer> buffers, std::size_t ops = Ops) {
+  list<std::size_t, with(Ops, 1)> out(ops + 1);
+  list<std::size_t, with(Ops, 2)> gone(ops + 2);
+  std::size_t* const live = out.data();
+  std::size_t* const goes = gone.data();
   for (const buffer& b : buffers) {
     live[b.birth] += b.bytes;
     goes[b.death + 1] += b.bytes;
   }
-  for (std::size_t t = 1; t < Ops; ++t) live[t] += live[t - 1] - goes[t];
-  return live;
+  for (std::size_t t = 1; t < ops; ++t) live[t] += live[t - 1] - goes[t];
+  return out;
 }
 
 constexpr std::size_t highest(std::span<const std::size_t> list) {

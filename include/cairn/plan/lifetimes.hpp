@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/buffer.hpp>
 #include <cairn/plan/fusion.hpp>
 #include <cairn/plan/op.hpp>
@@ -39,9 +39,9 @@ template <std::size_t Ops, std::size_t Buffers>
 struct lifetimes {
   static constexpr std::size_t capacity = Buffers;
 
-  std::array<buffer, Buffers> buffers{};
+  list<buffer, Buffers> buffers{};
   std::size_t count = 0;
-  std::array<operands_of<holder>, Ops + 1> uses{};
+  list<operands_of<holder>, with(Ops, 1)> uses{};
   holder output_buffer = 0; // this one became the lent output in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
@@ -51,9 +51,12 @@ struct lifetimes {
 template <std::size_t Stages, std::size_t Ops, std::size_t Buffers>
 class tracer {
 public:
-  constexpr tracer(const chain& c, std::span<const op> ops) : c_(c), ops_(ops) {}
+  constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers>& out)
+      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1) {}
+  tracer(const tracer&) = delete;
+  tracer& operator=(const tracer&) = delete;
 
-  constexpr const lifetimes<Ops, Buffers>& walk() {
+  constexpr void walk() {
     value_[0] = lent(region::input);
     for (std::size_t t = 0; t < ops_.size(); ++t) {
       const op& o = ops_[t];
@@ -69,21 +72,20 @@ public:
       }
     }
     use(gradient_[0]); // it is handed out when the walk is over
-    for (std::size_t b = 0; b < out_.count; ++b) mark_stacked(out_.buffers[b]);
-    if (out_.output_buffer != 0) out_.buffers[out_.output_buffer - regions].bytes = 0;
-    return out_;
+    for (std::size_t b = 0; b < out_.count; ++b) mark_stacked(buffers_[b]);
+    if (out_.output_buffer != 0) buffers_[out_.output_buffer - regions].bytes = 0;
   }
 
 private:
-  constexpr operands_of<holder>& uses() { return out_.uses[now_]; }
+  constexpr operands_of<holder>& uses() { return uses_[now_]; }
 
   constexpr holder make(std::size_t bytes) {
     if (bytes == 0) return 0;
-    out_.buffers[out_.count] = {.bytes = bytes, .birth = now_, .death = now_};
+    buffers_[out_.count] = {.bytes = bytes, .birth = now_, .death = now_};
     return static_cast<holder>(regions + out_.count++);
   }
   constexpr holder use(holder h) {
-    if (is_own(h)) out_.buffers[h - regions].death = now_;
+    if (is_own(h)) buffers_[h - regions].death = now_;
     return h;
   }
 
@@ -144,16 +146,27 @@ private:
   const chain& c_;
   std::span<const op> ops_;
   std::uint32_t now_ = 0;
-  std::array<holder, Stages + 1> value_{};
-  std::array<holder, Stages + 1> gradient_{};
-  std::array<holder, Stages + 1> tape_{};
-  lifetimes<Ops, Buffers> out_{};
+  lifetimes<Ops, Buffers>& out_;
+  list<holder, with(Stages, 1)> values_;
+  list<holder, with(Stages, 1)> gradients_;
+  list<holder, with(Stages, 1)> tapes_;
+  // Pointers, because every call costs the compiler time.
+  buffer* const buffers_ = out_.buffers.data();
+  operands_of<holder>* const uses_ = out_.uses.data();
+  holder* const value_ = values_.data();
+  holder* const gradient_ = gradients_.data();
+  holder* const tape_ = tapes_.data();
 };
 
-// All three are upper bounds. An op makes two buffers at most, or three with a discard to come.
-template <std::size_t Stages, std::size_t Ops, std::size_t Buffers = 2 * Ops + 4>
+// All three are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come.
+template <std::size_t Stages, std::size_t Ops,
+          std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4>
 constexpr lifetimes<Ops, Buffers> trace(const chain& c, std::span<const op> ops) {
-  return tracer<Stages, Ops, Buffers>(c, ops).walk();
+  lifetimes<Ops, Buffers> out{};
+  out.buffers.make_room(most_buffers(c, ops));
+  out.uses.make_room(ops.size() + 1);
+  tracer<Stages, Ops, Buffers>(c, ops, out).walk();
+  return out;
 }
 
 } // namespace cairn::detail

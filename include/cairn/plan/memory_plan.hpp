@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/plan/arrange.hpp>
 #include <cairn/plan/lifetimes.hpp>
@@ -17,9 +17,9 @@ namespace cairn {
 // Every buffer of a schedule, laid out.
 template <std::size_t Ops>
 struct memory_plan {
-  std::array<operands, Ops + 1> at{};      // for each op
-  std::array<std::size_t, Ops + 1> live{}; // bytes alive during each op, lent ends left out
-  std::size_t tape = 0;                    // bytes kept over the turn; of a composite only
+  list<operands, with(Ops, 1)> at{};      // for each op
+  list<std::size_t, with(Ops, 1)> live{}; // bytes alive during each op, lent ends left out
+  std::size_t tape = 0;                   // bytes kept over the turn; of a composite only
   std::size_t forward_workspace = 0; // bytes during the way up, besides the tape; at the root the whole arena
   std::size_t backward_workspace = 0; // bytes during the way back, besides the tape
   std::size_t arena = 0;              // the most bytes at once, as laid out
@@ -34,8 +34,10 @@ namespace detail {
 // others may lie.
 template <std::size_t Capacity>
 struct arrangement {
-  std::array<buffer, Capacity> buffers{};
-  std::array<std::uint32_t, Capacity> from{}; // index of each among all buffers
+  static constexpr std::size_t capacity = Capacity;
+
+  list<buffer, Capacity> buffers{};
+  list<std::uint32_t, Capacity> from{}; // index of each among all buffers
   std::size_t count = 0;
   std::size_t bound = 0; // no arrangement is smaller
   std::size_t fence = no_fence;
@@ -49,21 +51,25 @@ enum class part : unsigned char { whole, up, back };
 template <std::size_t Ops, std::size_t Buffers>
 constexpr auto select(const lifetimes<Ops, Buffers>& lives, std::size_t turn, part which) {
   arrangement<Buffers> out{};
+  out.buffers.make_room(lives.count);
+  out.from.make_room(lives.count);
   const buffer* const buffers = lives.buffers.data();
+  buffer* const chosen = out.buffers.data();
+  std::uint32_t* const from = out.from.data();
   std::size_t tape = 0;
   for (std::size_t b = 0; b < lives.count; ++b) {
     const bool made_up = buffers[b].birth <= turn;
     const bool kept = which != part::whole && made_up && buffers[b].death > turn;
     if (buffers[b].bytes == 0) continue;
     if (which != part::whole && !kept && made_up != (which == part::up)) continue;
-    buffer& own = out.buffers[out.count] = buffers[b];
-    out.from[out.count++] = static_cast<std::uint32_t>(b);
+    buffer& own = chosen[out.count] = buffers[b];
+    from[out.count++] = static_cast<std::uint32_t>(b);
     if (!kept) continue;
     own.pinned = true;
     own.offset = tape;
     tape += own.bytes;
   }
-  out.bound = highest(live_bytes<Ops>({out.buffers.data(), out.count}));
+  out.bound = highest(live_bytes<Ops>({chosen, out.count}, lives.uses.size() - 1));
   if (which != part::whole) {
     out.fence = tape;
     if (out.bound < tape) out.bound = tape;
@@ -76,17 +82,24 @@ template <std::size_t Ops, std::size_t Buffers>
 constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, std::span<const op> ops,
                                         const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
   memory_plan<Ops> out{};
-  std::array<place, regions + Buffers> places{}; // of each holder
+  out.at.make_room(ops.size() + 1);
+  list<place, with(Buffers, regions)> of_holders(regions + lives.count);
+  place* const places = of_holders.data();
+  const operands_of<holder>* const used = lives.uses.data();
+  operands* const at = out.at.data();
   for (std::uint32_t r = 0; r < regions; ++r) places[r].where = static_cast<region>(r);
-  for (const auto* way : {&up, &back})
+  for (const auto* way : {&up, &back}) {
+    const buffer* const buffers = way->buffers.data();
+    const std::uint32_t* const from = way->from.data();
+    const bool fenced = way->fence != no_fence;
     for (std::size_t k = 0; k < way->count; ++k) {
-      const bool fenced = way->fence != no_fence;
-      const std::size_t offset = way->buffers[k].offset;
+      const std::size_t offset = buffers[k].offset;
       const bool in_tape = fenced && offset < way->fence;
       const std::size_t start = fenced && !in_tape ? way->fence : 0;
-      places[regions + way->from[k]] = {in_tape ? region::tape : region::workspace,
-                                        static_cast<std::uint32_t>((offset - start) / alignment)};
+      places[regions + from[k]] = {in_tape ? region::tape : region::workspace,
+                                   static_cast<std::uint32_t>((offset - start) / alignment)};
     }
+  }
   if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
 
   // A discard frees a buffer that lives no longer under another name. What a composite's turn was the last to read is
@@ -97,14 +110,14 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, st
     return death < t && (up.fence == no_fence || ops[death].kind != op_kind::turn);
   };
   for (std::size_t t = 0; t < ops.size(); ++t) {
-    const operands_of<holder>& uses = lives.uses[t];
+    const operands_of<holder>& uses = used[t];
     if (!ops[t].is_discard())
-      out.at[t] = {places[uses.input],     places[uses.output],          places[uses.tape],
-                   places[uses.workspace], places[uses.output_gradient], places[uses.input_gradient]};
-    else if (frees(t, uses.input)) out.at[t].input = places[uses.input];
+      at[t] = {places[uses.input],     places[uses.output],          places[uses.tape],
+               places[uses.workspace], places[uses.output_gradient], places[uses.input_gradient]};
+    else if (frees(t, uses.input)) at[t].input = places[uses.input];
   }
 
-  out.live = live_bytes<Ops>(lives.span());
+  out.live = live_bytes<Ops>(lives.span(), ops.size());
   out.bound = highest(out.live);
   out.tape = up.fence == no_fence ? 0 : up.fence;
   out.forward_workspace = up.above_fence();
@@ -116,7 +129,7 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, st
 } // namespace detail
 
 // Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages, whose turn is at op `turn`. Both are
-// upper bounds.
+// upper bounds, or at_run_time.
 template <std::size_t Stages, std::size_t Ops>
 constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn) {
   const auto lives = detail::trace<Stages, Ops>(c, ops);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/buffer.hpp>
 
 namespace cairn::detail {
@@ -21,6 +21,8 @@ public:
       : buffers_(buffers), count_(count), fence_(fence) {
     order(by);
   }
+  one_by_one(const one_by_one&) = delete;
+  one_by_one& operator=(const one_by_one&) = delete;
 
   // Returns the least extent of all rounds; the buffers have the offsets of that round.
   constexpr std::size_t place(std::size_t bound, std::size_t rounds) {
@@ -43,7 +45,7 @@ private:
   }
 
   constexpr void order(importance by) {
-    std::array<std::size_t, Capacity + 1> peak{};
+    list<std::size_t, with(Capacity, 1)> peak(count_ + 1);
     if (by == importance::peak) find_peaks(peak.data());
     for (std::size_t i = 0; i < count_; ++i) {
       const std::size_t life = buffers_[i].death - buffers_[i].birth;
@@ -120,9 +122,11 @@ private:
   std::size_t count_;
   std::size_t fence_;
   std::size_t placed_ = 0;
-  std::array<std::size_t, Capacity + 1> order_{};
-  std::array<std::size_t, Capacity + 1> by_offset_{};
-  std::array<std::size_t, Capacity + 1> kept_{};
+  list<std::size_t, with(Capacity, 1)> order_room_{count_ + 1}, by_offset_room_{count_ + 1},
+      kept_room_{count_ + 1};
+  std::size_t* const order_ = order_room_.data();
+  std::size_t* const by_offset_ = by_offset_room_.data();
+  std::size_t* const kept_ = kept_room_.data();
 };
 
 } // namespace cairn::detail

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/chain.hpp>
 
 namespace cairn {
@@ -30,10 +30,10 @@ struct op {
   constexpr bool operator==(const op&) const = default;
 };
 
-// The ops of one training step in order, and where the turn is. An array in a constant; `Capacity` is an upper bound.
+// The ops of one training step in order, and where the turn is. `Capacity` is an upper bound, or at_run_time.
 template <std::size_t Capacity>
 struct schedule {
-  std::array<op, Capacity> storage{};
+  list<op, Capacity> storage{};
   std::size_t count = 0;
   std::size_t turn = 0; // index of the turn
   std::size_t lasting =

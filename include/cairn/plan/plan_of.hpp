@@ -28,7 +28,7 @@ inline constexpr auto arranged = [] {
   constexpr std::size_t effort = 200'000;
   auto out = chosen<Plan, Which>;
   out.extent =
-      arrange_by<out.buffers.size()>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
+      arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
   return out;
 }();
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/op.hpp>
 
@@ -54,7 +54,8 @@ template <std::size_t Stages>
 class walker {
 public:
   constexpr walker(const chain& along, std::span<const op> ops)
-      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_) {
+      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
+        value_(n_ + 1), gradient_(n_ + 1), tape_(n_ + 1), ran_(n_ + 1) {
     value_[0].make();
     value_[0].read();
   }
@@ -124,7 +125,7 @@ private:
   constexpr const char* forward(const op& o) {
     const std::size_t i = o.position;
     if (!value_[i].read()) return "a forward reads a value that is not there";
-    if (o.recomputes != ran_[i]) return "a forward is marked as the other kind of pass";
+    if (o.recomputes != (ran_[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && turned_) return "a first forward after the turn";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
     if (o.wants_output && !value_[i + 1].make()) return "a value is made that is there already";
@@ -133,7 +134,7 @@ private:
       if (!o.wants_output) return "a forward is absorbed whose value nobody wants";
       value_[i].spend();
     }
-    ran_[i] = true;
+    ran_[i] = 1;
     return nullptr;
   }
 
@@ -184,10 +185,10 @@ private:
   std::size_t below_; // backwards are done from here up
   bool turned_ = false;
   op previous_{}; // the last op that is no discard
-  std::array<item, Stages + 1> value_{};
-  std::array<item, Stages + 1> gradient_{};
-  std::array<item, Stages + 1> tape_{};
-  std::array<bool, Stages + 1> ran_{};
+  list<item, with(Stages, 1)> value_;
+  list<item, with(Stages, 1)> gradient_;
+  list<item, with(Stages, 1)> tape_;
+  list<char, with(Stages, 1)> ran_; // 1: a forward of this stage came before
 };
 
 } // namespace detail

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/fusion.hpp>
 #include <cairn/plan/op.hpp>
@@ -25,7 +26,7 @@ struct demand {
 // The demands on a whole route.
 template <std::size_t Moves>
 struct demands {
-  std::array<demand, Moves + 1> of{};
+  list<demand, with(Moves, 1)> of{};
   std::size_t up = 0;            // moves before the turn
   bool turn_ends_output = false; // the turn is the last to read the last value
   std::size_t lasting = 0;       // the stages below this one make something that the way back reads
@@ -37,20 +38,24 @@ struct demands {
 template <std::size_t Stages, std::size_t Moves>
 constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) {
   demands<Moves> out{};
-  std::array<bool, Stages + 1> value{}; // wanted later
-  std::array<bool, Stages + 1> tape{};
-  const auto read = [](bool& wanted) {
-    const bool last = !wanted;
-    wanted = true;
+  out.of.make_room(moves.size() + 1);
+  const std::size_t n = c.size();
+  list<char, with(Stages, 1)> wanted_values(n + 1); // wanted later: 1
+  list<char, with(Stages, 1)> wanted_tapes(n + 1);
+  char* const value = wanted_values.data();
+  char* const tape = wanted_tapes.data();
+  demand* const demanded = out.of.data();
+  const auto read = [](char& wanted) {
+    const bool last = wanted == 0;
+    wanted = 1;
     return last;
   };
-  const std::size_t n = c.size();
   const std::size_t lowest = c.lowest_backward();
   const auto turn = [&] {
     for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
-      if (tape[k - 1] || (value[k] && !(c.lent_output && k == n))) {
+      if (tape[k - 1] != 0 || (value[k] != 0 && !(c.lent_output && k == n))) {
         out.lasting = k;
-        out.lasting_output = value[k];
+        out.lasting_output = value[k] != 0;
       }
     out.turn_ends_output = read(value[n]);
   };
@@ -59,12 +64,12 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
   if (out.up == moves.size()) turn();
   for (std::size_t m = moves.size(); m-- > 0;) {
     const std::size_t i = moves[m].position;
-    demand& d = out.of[m];
+    demand& d = demanded[m];
     if (!moves[m].backward) {
-      d.output = value[i + 1];
-      d.tape = tape[i];
+      d.output = value[i + 1] != 0;
+      d.tape = tape[i] != 0;
       d.kept = d.output || d.tape;
-      value[i + 1] = tape[i] = false;
+      value[i + 1] = tape[i] = 0;
       if (d.kept) d.ends_input = read(value[i]);
     } else if (i >= lowest) {
       const stage& s = c[i];
@@ -83,9 +88,12 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
 constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> moves,
                                        const demands<Moves>& wanted) {
-  schedule<Capacity> out{};
-  std::array<bool, Stages + 1> ran{};
   const std::size_t n = c.size();
+  schedule<Capacity> out{};
+  out.storage.make_room(2 * moves.size() + 3 * n + 2); // see complete()
+  list<char, with(Stages, 1)> run_before(n + 1);
+  char* const ran = run_before.data();
+  const demand* const demanded = wanted.of.data();
   op* const ops = out.storage.data();
   const auto discard = [&](op_kind kind, std::size_t k) {
     ops[out.count++] = {.kind = kind, .position = static_cast<std::uint32_t>(k)};
@@ -101,13 +109,13 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> mov
 
   for (std::size_t m = 0; m < moves.size(); ++m) {
     if (m == wanted.up) turn();
-    const demand& d = wanted.of[m];
+    const demand& d = demanded[m];
     if (!d.kept) continue;
     const std::uint32_t i = moves[m].position;
     if (!moves[m].backward) {
       ops[out.count++] = {
-          .recomputes = ran[i], .wants_output = d.output, .wants_tape = d.tape, .position = i};
-      ran[i] = true;
+          .recomputes = ran[i] != 0, .wants_output = d.output, .wants_tape = d.tape, .position = i};
+      ran[i] = 1;
       if (m < wanted.up && i < wanted.lasting) {
         out.lasting = out.count;
         out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : d.output;
@@ -129,11 +137,12 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> mov
 } // namespace detail
 
 // From a route to the schedule: leaves out what nobody reads, says of each op what of its results is wanted, and puts
-// a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds.
+// a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
+// at_run_time.
 template <std::size_t Stages, std::size_t Moves>
 constexpr auto complete(const chain& c, std::span<const move> moves) {
   // A forward may be the last to read one value, a backward two, a tape and a gradient.
-  constexpr std::size_t most = 2 * Moves + 3 * Stages + 2;
+  constexpr std::size_t most = Moves == at_run_time ? at_run_time : 2 * Moves + 3 * Stages + 2;
   const auto wanted = detail::look_back<Stages, Moves>(c, moves);
   return detail::write_ops<most, Stages>(c, moves, wanted);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/list.hpp>
 #include <cairn/plan/buffer.hpp>
 
 namespace cairn::detail {
@@ -19,6 +19,8 @@ public:
     stack();
     order();
   }
+  stack_first(const stack_first&) = delete;
+  stack_first& operator=(const stack_first&) = delete;
 
   // Whatever ends above `bound` is placed before all others in the next round. Returns the least extent of all
   // rounds; the buffers have the offsets of that round.
@@ -44,8 +46,11 @@ private:
   // Others of one sort, in the order of their births. A long life among many short ones would make each of these look
   // at all that were born since; so the two sorts have a row each.
   struct row {
-    std::array<std::uint32_t, Capacity + 1> members{}; // which of the others
-    std::array<std::uint32_t, Capacity + 1> reach{};   // the last death of this member and those before it
+    explicit constexpr row(std::size_t count) : members_room(count + 1), reach_room(count + 1) {}
+    list<std::uint32_t, with(Capacity, 1)> members_room;
+    list<std::uint32_t, with(Capacity, 1)> reach_room;
+    std::uint32_t* const members = members_room.data(); // which of the others
+    std::uint32_t* const reach = reach_room.data();     // the last death of this member and those before it
     std::size_t size = 0;
 
     constexpr void add(std::size_t j, std::uint32_t death) {
@@ -59,9 +64,12 @@ private:
   // in the stack from the very first op on: a slice that is somebody's own. A stacked buffer on which no other is put,
   // or that does not live long, can as well lie elsewhere.
   constexpr void stack() {
-    std::array<std::uint32_t, Capacity + 1> stacked{};
-    std::array<std::uint32_t, Capacity + 1> alive{};
-    std::array<bool, Capacity + 1> carries{};
+    list<std::uint32_t, with(Capacity, 1)> stacked_room(count_ + 1);
+    list<std::uint32_t, with(Capacity, 1)> alive_room(count_ + 1);
+    list<char, with(Capacity, 1)> carries_room(count_ + 1);
+    std::uint32_t* const stacked = stacked_room.data();
+    std::uint32_t* const alive = alive_room.data();
+    char* const carries = carries_room.data();
     std::size_t height = 0;
     std::size_t living = 0;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -72,7 +80,7 @@ private:
     std::uint32_t next = static_cast<std::uint32_t>(-1);
     for (std::size_t i = count_; i-- > 0;) {
       if (!buffers_[i].stacked) continue;
-      carries[i] = next <= buffers_[i].death && buffers_[i].death - buffers_[i].birth > long_life;
+      carries[i] = next <= buffers_[i].death && buffers_[i].death - buffers_[i].birth > long_life ? 1 : 0;
       next = buffers_[i].birth;
     }
     for (std::size_t i = 0; i < count_; ++i) {
@@ -80,7 +88,7 @@ private:
       if (b.pinned || b.bytes == 0) continue;
       while (height > 0 && buffers_[stacked[height - 1]].death < b.birth) --height;
       std::size_t top = height == 0 ? 0 : buffers_[stacked[height - 1]].end();
-      if (!carries[i]) {
+      if (carries[i] == 0) {
         alive[living++] = static_cast<std::uint32_t>(others_);
         add_other(i, top);
         continue;
@@ -94,7 +102,7 @@ private:
         const std::uint32_t j = alive[k];
         if (buffers_[other_[j]].death < b.birth) continue;
         if (floor_[j] < b.end()) floor_[j] = b.end();
-        grown_[j] = true;
+        grown_[j] = 1;
         alive[kept++] = j;
       }
       living = kept;
@@ -107,8 +115,8 @@ private:
     other_[j] = static_cast<std::uint32_t>(i);
     floor_[j] = top;
     for (std::size_t sort = 0; sort < 2; ++sort)
-      from_[sort][j] = static_cast<std::uint32_t>(rows_[sort].size);
-    rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
+      from_[sort][j] = static_cast<std::uint32_t>(rows_[sort]->size);
+    rows_[b.death - b.birth > long_life ? 1 : 0]->add(j, b.death);
   }
 
   // The first to be placed are those that see the stack grow; the last those of a single op.
@@ -117,13 +125,14 @@ private:
     for (std::size_t pass = 0; pass < 3; ++pass)
       for (std::size_t j = 0; j < others_; ++j) {
         const buffer& b = buffers_[other_[j]];
-        if (pass == (grown_[j] ? 0U : b.death > b.birth ? 1U : 2U))
+        if (pass == (grown_[j] != 0 ? 0U : b.death > b.birth ? 1U : 2U))
           order_[r++] = static_cast<std::uint32_t>(j);
       }
   }
 
   constexpr void raise(std::size_t bound) {
-    std::array<std::uint32_t, Capacity + 1> rest{};
+    list<std::uint32_t, with(Capacity, 1)> rest_room(count_ + 1);
+    std::uint32_t* const rest = rest_room.data();
     std::size_t high = 0;
     std::size_t low = 0;
     for (std::size_t r = 0; r < others_; ++r) {
@@ -171,7 +180,7 @@ private:
         near_[near_count_++] = other_[other];
     };
     for (std::size_t sort = 0; sort < 2; ++sort) {
-      const row& all = rows_[sort];
+      const row& all = *rows_[sort];
       for (std::size_t k = from_[sort][j]; k > 0 && all.reach[k - 1] >= b.birth; --k)
         look(all.members[k - 1]);
       for (std::size_t k = from_[sort][j]; k < all.size && buffers_[other_[all.members[k]]].birth <= b.death;
@@ -186,17 +195,27 @@ private:
   std::size_t extent_ = 0; // of the stack
   std::size_t others_ = 0;
   std::uint32_t round_ = 0;
-  std::array<std::uint32_t, Capacity + 1>
-      other_{}; // index of each of the others, in the order of their births
-  std::array<std::size_t, Capacity + 1> floor_{};
-  std::array<bool, Capacity + 1> grown_{};
-  std::array<row, 2> rows_{};
-  std::array<std::array<std::uint32_t, Capacity + 1>, 2> from_{}; // where each would stand in each row
-  std::array<std::uint32_t, Capacity + 1> order_{};
-  std::array<std::uint32_t, Capacity + 1> placed_{}; // in which round
-  std::array<std::uint32_t, Capacity + 1> near_{};
+  // A list for each of these, and a pointer into it: every call of a list's [] costs the compiler time.
+  template <class Item>
+  using per_buffer = list<Item, with(Capacity, 1)>;
+  per_buffer<std::uint32_t> other_room_{count_ + 1}, order_room_{count_ + 1}, placed_room_{count_ + 1},
+      near_room_{count_ + 1}, from_short_room_{count_ + 1}, from_long_room_{count_ + 1};
+  per_buffer<std::size_t> floor_room_{count_ + 1}, kept_room_{count_ + 1};
+  per_buffer<char> grown_room_{count_ + 1};
+  row short_{count_}, long_{count_};
+  row* const rows_[2]{&short_, &long_};
+
+  std::uint32_t* const other_ =
+      other_room_.data(); // index of each of the others, in the order of their births
+  std::size_t* const floor_ = floor_room_.data();
+  char* const grown_ = grown_room_.data();
+  std::uint32_t* const from_[2]{from_short_room_.data(),
+                                from_long_room_.data()}; // where each would stand in each row
+  std::uint32_t* const order_ = order_room_.data();
+  std::uint32_t* const placed_ = placed_room_.data(); // in which round
+  std::uint32_t* const near_ = near_room_.data();
   std::size_t near_count_ = 0;
-  std::array<std::size_t, Capacity + 1> kept_{};
+  std::size_t* const kept_ = kept_room_.data();
 };
 
 } // namespace cairn::detail
