@@ -18,7 +18,9 @@
 #include <cairn/plan/buffer.hpp>      // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>       // what every stage costs, keeps and reads
 #include <cairn/plan/fingerprint.hpp> // one number that all ranks share
+#include <cairn/plan/front.hpp>
 #include <cairn/plan/fusion.hpp>      // which stages an op works on at once
+#include <cairn/plan/ledger.hpp>
 #include <cairn/plan/lifetimes.hpp>   // from schedule to lifetimes
 #include <cairn/plan/memory_plan.hpp> // the place of every buffer, and the peak
 #include <cairn/plan/one_by_one.hpp>  // places buffers one after another
@@ -27,10 +29,13 @@
 #include <cairn/plan/plan_of.hpp>     // schedule, places and buckets of a chain, in arrays of just their size
 #include <cairn/plan/policies.hpp>    // what is stored and what is made again
 #include <cairn/plan/proof.hpp>       // proves that a schedule is right
+#include <cairn/plan/repetition.hpp>
 #include <cairn/plan/revolve.hpp>     // the fewest forwards with so many stored inputs
 #include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
 #include <cairn/plan/schedule.hpp>    // the ops of one step
-#include <cairn/plan/stack_first.hpp> // places buffers as a stack where it can
+#include <cairn/plan/solver.hpp>
+#include <cairn/plan/stack_first.hpp>
+#include <cairn/plan/stretch.hpp> // places buffers as a stack where it can
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens

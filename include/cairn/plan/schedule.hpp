@@ -148,7 +148,7 @@ constexpr auto complete(const chain& c, std::span<const move> moves) {
 }
 
 template <std::size_t Stages, std::size_t Moves>
-constexpr auto complete(const chain& c, const std::array<move, Moves>& moves) {
+requires(Moves != at_run_time) constexpr auto complete(const chain& c, const std::array<move, Moves>& moves) {
   return complete<Stages, Moves>(c, std::span<const move>(moves));
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <cairn/core/list.hpp>
+#include <cairn/plan/front.hpp>
+#include <cairn/plan/ledger.hpp>
+#include <cairn/plan/repetition.hpp>
+#include <cairn/plan/route.hpp>
+#include <cairn/plan/stretch.hpp>
+
+namespace cairn {
+
+// Solves a chain when the program runs: the whole curve of cost against memory at once, exact in bytes. Every stretch of
+// the chain has the front of its ways, and longer stretches join those of shorter ones; stretches of equal stages are
+// solved once. A hundred stages take less than a tenth of a second; the time grows with the third power of the stages
+// that differ, times the sizes that differ.
+class solver {
+public:
+  // What a schedule on the curve needs: the most bytes that live while it runs, and what it costs.
+  struct point {
+    std::size_t bytes = 0;
+    std::uint64_t cost = 0;
+  };
+
+  // Costs are FLOPs for one sample, or those given, one for each stage, in any unit. Schedules of more than `most` bytes
+  // are left out. `sparse`: of long stretches only some splits are looked at, for chains of more than a few hundred
+  // stages; the curve is then close to exact.
+  explicit solver(const chain& c, std::span<const stage_cost> costs = {},
+                  std::size_t most = static_cast<std::size_t>(-1), bool sparse = false)
+      : stages_(c.size()), most_(most), entries_(detail::ledger_of<at_run_time>(c, costs)),
+        divisions_(entries_.data(), stages_, sparse),
+        repetition_(detail::find_repetition<at_run_time>(entries_.data(), stages_)),
+        fronts_(detail::standings * (stages_ + 1) * (stages_ + 1)) {
+    solve();
+  }
+  solver(const solver&) = delete;
+  solver& operator=(const solver&) = delete;
+
+  // The curve, from the least memory to the least cost; never empty, unless all of it is above `most`.
+  std::size_t size() const { return whole().size(); }
+  point operator[](std::size_t i) const { return {whole()[i].bytes, whole()[i].cost}; }
+
+  // The last point of at most so many bytes: size() if there is none.
+  std::size_t within(std::size_t bytes) const {
+    std::size_t i = size();
+    for (std::size_t k = 0; k < size() && whole()[k].bytes <= bytes; ++k) i = k;
+    return i;
+  }
+
+  // The route of point i.
+  std::vector<move> route_of(std::size_t i) const {
+    std::vector<move> moves;
+    write(root(), whole()[i], moves);
+    return moves;
+  }
+
+private:
+  using front = std::vector<detail::way>;
+  using stretch = detail::stretch;
+
+  stretch root() const { return {0, stages_, {false, false}}; }
+  const front& whole() const { return at(root()); }
+
+  std::size_t index(const stretch& s) const {
+    return (s.how.index() * (stages_ + 1) + s.first) * (stages_ + 1) + s.last;
+  }
+  const front& at(stretch s) const {
+    const std::size_t back = repetition_.steps_back(s.first, s.last, stages_);
+    s.first -= back;
+    s.last -= back;
+    return fronts_[index(s)];
+  }
+
+  void solve() {
+    for (std::size_t length = 1; length <= stages_ + 1; ++length)
+      for (std::size_t first = 0; first + length <= stages_ + 1; ++first) {
+        if (repetition_.steps_back(first, first + length - 1, stages_) != 0) continue;
+        for (std::size_t how = 0; how < detail::standings; ++how) {
+          const stretch s{first, first + length - 1, detail::standing_of(how)};
+          if (divisions_.is_asked_for(s)) fronts_[index(s)] = solve(s);
+        }
+      }
+  }
+
+  front solve(const stretch& s) const {
+    front known;
+    if (divisions_.is_base(s)) {
+      const detail::need only = divisions_.base(s);
+      if (only.bytes <= most_) known.push_back({.bytes = only.bytes, .cost = only.cost});
+      return known;
+    }
+    static const front nothing{detail::way{}};
+    front next;
+    const auto offer = [&](const detail::division& d, const front& upper, const front& lower) {
+      if (d.bytes > most_) return;
+      detail::join(known, {upper, d.more}, {lower, 0},
+                   {.bytes = d.bytes, .cost = d.cost, .split = d.split, .tapes = d.tapes}, most_, next);
+      known.swap(next);
+    };
+    if (divisions_.is_at_once(s)) {
+      const detail::division d = divisions_.at_once(s);
+      offer(d, nothing, at(d.lower));
+    } else {
+      divisions_.splits(s, [&](const detail::division& d) { offer(d, at(d.upper), at(d.lower)); });
+    }
+    return known;
+  }
+
+  void write(const stretch& s, const detail::way& w, std::vector<move>& out) const {
+    const auto forward = [&](std::size_t i) { out.push_back({static_cast<std::uint32_t>(i), false}); };
+    const auto backward = [&](std::size_t i) { out.push_back({static_cast<std::uint32_t>(i), true}); };
+    if (divisions_.is_base(s)) {
+      if (divisions_.base_runs_forward(s)) forward(s.first);
+      if (s.first != stages_) backward(s.first);
+      return;
+    }
+    if (divisions_.is_at_once(s)) {
+      const stretch below = divisions_.at_once(s).lower;
+      backward(s.last);
+      return write(below, at(below)[w.lower], out);
+    }
+    for (std::size_t i = s.first; i < s.first + w.split; ++i) forward(i);
+    const detail::division d = detail::parts(entries_.data(), s, w.split, w.tapes);
+    write(d.upper, at(d.upper)[w.upper], out);
+    write(d.lower, at(d.lower)[w.lower], out);
+  }
+
+  std::size_t stages_;
+  std::size_t most_;
+  list<detail::entry, at_run_time> entries_;
+  detail::divisions divisions_;
+  detail::repetition<at_run_time> repetition_;
+  std::vector<front> fronts_;
+};
+
+} // namespace cairn
