@@ -15,6 +15,7 @@
 
 #include <cairn/plan/arrange.hpp>     // lifetimes to offsets in one arena
 #include <cairn/plan/buckets.hpp>     // which gradients leave together, and after which op
+#include <cairn/plan/budget.hpp>
 #include <cairn/plan/buffer.hpp>      // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>       // what every stage costs, keeps and reads
 #include <cairn/plan/fingerprint.hpp> // one number that all ranks share
@@ -33,6 +34,7 @@
 #include <cairn/plan/revolve.hpp>     // the fewest forwards with so many stored inputs
 #include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
 #include <cairn/plan/schedule.hpp>    // the ops of one step
+#include <cairn/plan/slots.hpp>
 #include <cairn/plan/solver.hpp>
 #include <cairn/plan/stack_first.hpp>
 #include <cairn/plan/stretch.hpp> // places buffers as a stack where it can

@@ -74,12 +74,12 @@ constexpr stage block(std::size_t width, std::size_t kept) {
 // A fixed sequence of numbers, the same on every platform.
 class dice {
 public:
-  explicit dice(std::uint64_t seed) : state_(seed * 2 + 1) {}
-  std::size_t below(std::size_t n) {
+  constexpr explicit dice(std::uint64_t seed) : state_(seed * 2 + 1) {}
+  constexpr std::size_t below(std::size_t n) {
     state_ = state_ * 6364136223846793005U + 1442695040888963407U;
     return static_cast<std::size_t>(state_ >> 33) % n;
   }
-  bool coin() { return below(2) == 1; }
+  constexpr bool coin() { return below(2) == 1; }
 
 private:
   std::uint64_t state_;

@@ -65,8 +65,9 @@ template <class Source, checkpoint_policy Policy>
 struct plan_of {
   static constexpr const chain& whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr std::size_t move_count = count_moves<Policy>(whole);
-  static constexpr auto moves = make_moves<Policy, move_count>(whole);
+  using planner = typename detail::planner<Policy, Source>::type;
+  static constexpr std::size_t move_count = count_moves<planner>(whole);
+  static constexpr auto moves = make_moves<planner, move_count>(whole);
   static constexpr auto demands = detail::look_back<stages, move_count>(whole, moves);
   static constexpr auto roomy =
       detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);

@@ -60,11 +60,42 @@ private:
   std::size_t size_ = 0;
 };
 
+namespace detail {
+
+// A chain of nothing, to ask a type what it has.
+struct no_chain {
+  static constexpr chain value{};
+};
+
+template <class Policy>
+concept plans_a_chain = requires(const chain& c, route& r) {
+  { Policy::plan(c, r) } -> std::same_as<void>;
+};
+// A policy that needs several constant expressions to solve a chain, which is then Source::value: on<Source> has plan().
+template <class Policy>
+concept plans_a_source = requires {
+  typename Policy::template on<no_chain>;
+};
+
+} // namespace detail
+
 // A checkpoint policy turns a chain into a route, in a constant expression: Policy::plan(chain, route). It decides
 // what is stored and what is recomputed, and can change no value that is computed: it has no access to any.
 template <class Policy>
-concept checkpoint_policy = requires(const chain& c, route& r) {
-  { Policy::plan(c, r) } -> std::same_as<void>;
+concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::plans_a_source<Policy>;
+
+// What plans the chain Source::value under a policy.
+namespace detail {
+
+template <class Policy, class Source>
+struct planner {
+  using type = Policy;
 };
+template <plans_a_source Policy, class Source>
+struct planner<Policy, Source> {
+  using type = typename Policy::template on<Source>;
+};
+
+} // namespace detail
 
 } // namespace cairn

@@ -96,17 +96,24 @@ private:
     }
     static const front nothing{detail::way{}};
     front next;
-    const auto offer = [&](const detail::division& d, const front& upper, const front& lower) {
-      if (d.bytes > most_) return;
-      detail::join(known, {upper, d.more}, {lower, 0},
-                   {.bytes = d.bytes, .cost = d.cost, .split = d.split, .tapes = d.tapes}, most_, next);
+    const auto offer = [&](const front& upper, std::size_t more, const front& lower,
+                           const detail::way& begin) {
+      if (begin.bytes > most_) return;
+      detail::join(known, {upper, more}, {lower, 0}, begin, most_, next);
       known.swap(next);
     };
     if (divisions_.is_at_once(s)) {
       const detail::division d = divisions_.at_once(s);
-      offer(d, nothing, at(d.lower));
+      offer(nothing, 0, at(d.lower), {.bytes = d.bytes, .cost = d.cost});
     } else {
-      divisions_.splits(s, [&](const detail::division& d) { offer(d, at(d.upper), at(d.lower)); });
+      divisions_.splits(
+          s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+            offer(at(divisions_.upper(s, i, tapes)), more, at(divisions_.lower(s, i, tapes)),
+                  {.bytes = bytes,
+                   .cost = cost,
+                   .split = static_cast<std::uint32_t>(i + 1 - s.first),
+                   .tapes = tapes});
+          });
     }
     return known;
   }
@@ -125,7 +132,7 @@ private:
       return write(below, at(below)[w.lower], out);
     }
     for (std::size_t i = s.first; i < s.first + w.split; ++i) forward(i);
-    const detail::division d = detail::parts(entries_.data(), s, w.split, w.tapes);
+    const detail::division d = divisions_.split_at(s, w.split, w.tapes);
     write(d.upper, at(d.upper)[w.upper], out);
     write(d.lower, at(d.lower)[w.lower], out);
   }

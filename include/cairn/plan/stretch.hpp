@@ -30,16 +30,15 @@ struct stretch {
   standing how{};
 };
 
-// One way to begin a stretch: forwards of `split` stages, then the part above is walked back, then the part below. Or,
-// with `at_once`, the backward of the last stage, and then the part below.
+// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it
+// tapes, the last of these forwards keeps what its backward reads. Or at_once: the backward of the last stage, and then
+// the part below.
 struct division {
   stretch upper{};
   stretch lower{};
   std::size_t more = 0;  // bytes that are kept while the upper part is walked, and that it does not count
   std::size_t bytes = 0; // the most of these first ops
   std::uint64_t cost = 0;
-  std::uint32_t split = 0;
-  bool tapes = false; // the last of these forwards keeps what its backward reads
 };
 
 // What one stretch needs by itself.
@@ -105,47 +104,54 @@ public:
     return d;
   }
 
-  // Calls offer(division) for every way to split.
+  // Calls offer(i, tapes, more, bytes, cost) for every way to split behind stage i: see division. Numbers only, and no
+  // calls in the loop: a compiler that solves a chain comes by here ten thousand times.
   template <class Offer>
   constexpr void splits(const stretch& s, Offer offer) const {
     const entry& last = entries_[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0);
     std::size_t walked = 0; // the most bytes, besides `always`, of forwards that keep nothing
-    division d{};
+    std::uint64_t cost = 0;
     for (std::size_t i = s.first; i < s.last; ++i) {
       const entry& e = entries_[i];
-      const bool at_first = i == s.first;
-      const std::size_t before = at_first ? 0 : e.input;
-      const bool in_place = !at_first && e.in_place_forward;
-      const std::size_t plain = before + (in_place ? 0 : e.output) + e.plain_workspace;
-      const std::size_t kept = e.kept();
+      const bool at_first = i == s.first; // whose input is counted already
+      const std::size_t input = at_first ? 0 : e.input;
+      const std::size_t plain = input + (!at_first && e.in_place_forward ? 0 : e.output) + e.plain_workspace;
       const std::size_t below = walked;
       if (walked < plain) walked = plain;
-      d.cost += e.cost.forward;
-      d.split = static_cast<std::uint32_t>(i + 1 - s.first);
-      if (sparse_ && !is_round(d.split) && !is_round(s.last - i)) continue;
+      cost += e.cost.forward;
+      if (sparse_ && !is_round(i + 1 - s.first) && !is_round(s.last - i)) continue;
 
       // The input of stage i + 1 is the checkpoint; stage i will run again if its backward reads what that makes.
-      d.tapes = false;
-      d.bytes = always + walked;
-      d.more = own;
-      d.upper = {i + 1, s.last, {true, s.how.kept}};
-      d.lower = {s.first, i, {s.how.owns, false}};
-      offer(d);
+      offer(i, false, own, always + walked, cost);
+      const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
       if (kept == 0) continue;
 
       // What the backward of stage i reads is kept from this forward on, and so serves as the checkpoint.
       const bool frees = at_first && !e.reads_input; // value `first` is not read again
-      const bool overwrites = e.in_place_forward && (at_first ? frees && s.how.owns : true);
-      const std::size_t taped = before + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
-      d.tapes = true;
-      d.bytes = always + (below > taped ? below : taped);
-      d.more = (frees ? 0 : own) + kept;
-      d.upper.how.owns = !e.reads_output;
-      d.lower.how.kept = true;
-      offer(d);
+      const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns));
+      const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
+      offer(i, true, (frees ? 0 : own) + kept, always + (below > taped ? below : taped), cost);
     }
+  }
+
+  // The parts of the stretch if it is split behind stage i.
+  constexpr stretch upper(const stretch& s, std::size_t i, bool tapes) const {
+    return {i + 1, s.last, {!(tapes && entries_[i].reads_output), s.how.kept}};
+  }
+  constexpr stretch lower(const stretch& s, std::size_t i, bool tapes) const {
+    return {s.first, i, {s.how.owns, tapes}};
+  }
+
+  // One of the divisions again.
+  constexpr division split_at(const stretch& s, std::size_t split, bool tapes) const {
+    const std::size_t at = s.first + split - 1;
+    division d{};
+    splits(s, [&](std::size_t i, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (i == at && t == tapes) d = {upper(s, i, t), lower(s, i, t), more, bytes, cost};
+    });
+    return d;
   }
 
 private:
@@ -168,14 +174,5 @@ private:
   std::size_t stages_;
   bool sparse_;
 };
-
-// Which two parts a division has, when only its split is remembered.
-constexpr division parts(const entry* entries, const stretch& s, std::size_t split, bool tapes) {
-  const std::size_t at = s.first + split;
-  division d{};
-  d.upper = {at, s.last, {!(tapes && entries[at - 1].reads_output), s.how.kept}};
-  d.lower = {s.first, at - 1, {s.how.owns, tapes}};
-  return d;
-}
 
 } // namespace cairn::detail
