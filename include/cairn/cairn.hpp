@@ -33,6 +33,7 @@
 #include <cairn/plan/repetition.hpp>
 #include <cairn/plan/revolve.hpp>     // the fewest forwards with so many stored inputs
 #include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp>
 #include <cairn/plan/schedule.hpp>    // the ops of one step
 #include <cairn/plan/slots.hpp>
 #include <cairn/plan/solver.hpp>
@@ -142,6 +143,7 @@
 #include <cairn/net/elements.hpp>           // packs of elements made one
 #include <cairn/net/execute.hpp>            // walks a program
 #include <cairn/net/loss.hpp>               // what a loss is lent
+#include <cairn/net/memory_curve.hpp>
 #include <cairn/net/mse_loss.hpp>           // MSELoss
 #include <cairn/net/names.hpp>              // the names of what a network is made of
 #include <cairn/net/program.hpp>            // a blueprint with code

@@ -144,6 +144,27 @@ TEST_CASE("policies: sqrt_n cuts into segments whose lengths differ by one at mo
   }
 }
 
+TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
+  std::vector<stage> stages(8, dropout(4));
+  for (const std::size_t i : {2, 3, 6}) stages[i].type = named<int>;
+  const chain c{.stages = stages};
+  CHECK(at<named<int>>::accepts(c));
+  CHECK(at<named<int>, 7>::accepts(c));
+  CHECK_FALSE(at<named<long>>::accepts(c));
+  CHECK_FALSE(at<named<int>, named<long>>::accepts(c));
+  std::vector<std::size_t> list;
+  for (const move& m : moves_of<at<5, named<int>>>(c))
+    if (m.backward) list.push_back(m.position);
+  CHECK(list.size() == 8);
+  static_assert(named<int> != named<long> && named<int> > 1'000'000);
+  // The inputs of 0, 2, 3, 5 and 6 are stored: before the backward of each segment but the last, all of it runs again.
+  std::vector<std::size_t> again;
+  std::size_t ups = 0;
+  for (const move& m : moves_of<at<5, named<int>>>(c))
+    if (!m.backward && ups++ >= 8) again.push_back(m.position);
+  CHECK(again == std::vector<std::size_t>{5, 3, 4, 2, 0, 1});
+}
+
 TEST_CASE("policies: every<K> and at<...> begin where they say") {
   CHECK(begins(&every<4>::plan, 10) == std::vector<std::size_t>{0, 4, 8});
   CHECK(begins(&every<20>::plan, 10) == std::vector<std::size_t>{0});
@@ -189,8 +210,8 @@ struct equal_costly {
 
 } // namespace
 
-TEST_CASE(
-    "policies: recompute_cheap keeps what products make, for less than half of the memory and hardly more work") {
+TEST_CASE("policies: recompute_cheap keeps what products make, for less than half of the memory and hardly "
+          "more work") {
   using cheap = plan_of<wide_chain, recompute_cheap>;
   using all = plan_of<wide_chain, store_all>;
   static_assert(bool(cheap::proof));

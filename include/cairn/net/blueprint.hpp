@@ -90,9 +90,12 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
   // One stage for each element, then one for each time that an element runs.
   template <std::size_t I, class E>
   static constexpr stage describe_element() {
-    if constexpr (!fits) return {};
-    else if constexpr (composite<E>::is) return inner<I>::as_stage;
-    else return describe<E>(shapes.input[I], Element);
+    stage s{};
+    if constexpr (!fits) return s;
+    else if constexpr (composite<E>::is) s = inner<I>::as_stage;
+    else s = describe<E>(shapes.input[I], Element);
+    s.type = named<E>;
+    return s;
   }
   static constexpr std::array<stage, sizeof...(Elements)> element_stages{
       describe_element<Index, Elements>()...};

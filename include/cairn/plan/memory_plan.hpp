@@ -131,15 +131,16 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, st
 // Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages, whose turn is at op `turn`. Both are
 // upper bounds, or at_run_time.
 template <std::size_t Stages, std::size_t Ops>
-constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn) {
+constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn,
+                                            std::size_t effort = 50'000) {
   const auto lives = detail::trace<Stages, Ops>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
   auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
-  up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence);
+  up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);
   detail::arrangement<capacity> back{};
   if (c.lent) {
     back = detail::select(lives, turn, detail::part::back);
-    back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence);
+    back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence, effort);
   }
   return detail::write_places(lives, ops, up, back);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 
+#include <cairn/core/explain.hpp>
+#include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/route.hpp>
 
 namespace cairn {
@@ -99,25 +101,44 @@ struct recompute_cheap {
   }
 };
 
-// Stores the inputs of the stages at these positions, and of the first: what you know about your network.
-template <std::size_t... Positions>
-struct at { // every position must be one of the chain
+// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>. A number, as template arguments of class type
+// crash g++ 12; the highest bit tells it from a position.
+template <class Stage>
+inline constexpr std::size_t named = static_cast<std::size_t>(hash64{}.add(type_name<Stage>()).value() |
+                                                              (std::uint64_t{1} << 63));
+
+// Stores the inputs of these stages, and of the first: what you know about your network. A stage is named by its
+// position, or all of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
+template <std::size_t... Stages>
+struct at {
   static constexpr void plan(const chain& c, route& out) {
-    constexpr auto begins = sorted();
-    detail::walk_segments(c, out, begins.size(), [&begins](std::size_t j) { return begins[j]; });
+    out.forward(0, c.size());
+    std::size_t last = c.size();
+    for (std::size_t first = last; first-- > 0;) {
+      if (first > 0 && !is_meant(c, first)) continue;
+      if (last != c.size()) out.recompute(first, last);
+      out.backward(first, last);
+      last = first;
+    }
   }
-  static constexpr bool accepts(const chain& c) { return sorted().back() < c.size(); }
+  // Every position is one of the chain, and every type is there.
+  static constexpr bool accepts(const chain& c) {
+    for (const std::size_t which : {std::size_t{0}, Stages...}) {
+      bool found = which < c.size();
+      for (std::size_t i = 0; i < c.size() && !found; ++i) found = is(which, c[i], i);
+      if (!found) return false;
+    }
+    return true;
+  }
 
 private:
-  static constexpr std::array<std::size_t, sizeof...(Positions) + 1> sorted() {
-    std::array<std::size_t, sizeof...(Positions) + 1> list{0, Positions...};
-    for (std::size_t i = 1; i < list.size(); ++i)
-      for (std::size_t j = i; j > 0 && list[j - 1] > list[j]; --j) {
-        const std::size_t larger = list[j - 1];
-        list[j - 1] = list[j];
-        list[j] = larger;
-      }
-    return list;
+  static constexpr bool is_meant(const chain& c, std::size_t position) {
+    for (const std::size_t which : {std::size_t{0}, Stages...})
+      if (is(which, c[position], position)) return true;
+    return false;
+  }
+  static constexpr bool is(std::size_t which, const stage& s, std::size_t position) {
+    return which == position || (which != 0 && which == s.type);
   }
 };
 

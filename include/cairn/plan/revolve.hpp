@@ -11,12 +11,12 @@ namespace detail {
 
 // How often the stages of a chain of `length` have to run forward, at most, before each runs for its own backward, if
 // `inputs` are stored: the least r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
-struct repetition {
+struct sweeps {
   std::size_t r = 0;
   std::size_t reach = 1;
 };
-constexpr repetition repetitions(std::size_t length, std::size_t inputs) {
-  repetition out;
+constexpr sweeps sweeps_for(std::size_t length, std::size_t inputs) {
+  sweeps out;
   while (out.reach < length) {
     ++out.r;
     out.reach = out.reach * (out.r + inputs) / out.r; // C(s + r, s) from C(s + r - 1, s): no remainder
@@ -30,7 +30,7 @@ constexpr repetition repetitions(std::size_t length, std::size_t inputs) {
 // the one that each stage runs for its backward: r * length - C(inputs + r, inputs + 1), which no schedule undercuts
 // (Griewank, Walther: Algorithm 799: Revolve. ACM TOMS 26, 2000).
 constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
-  const auto [r, reach] = detail::repetitions(length, inputs);
+  const auto [r, reach] = detail::sweeps_for(length, inputs);
   if (r == 0) return 0;
   return r * length - reach * r / (inputs + 1);
 }
@@ -58,7 +58,7 @@ private:
         continue;
       }
       // The upper part gets one place less; it is as long as it can be without one more repetition.
-      const auto [r, reach] = detail::repetitions(length, inputs);
+      const auto [r, reach] = detail::sweeps_for(length, inputs);
       const std::size_t upper = reach * inputs / (inputs + r); // C(inputs - 1 + r, inputs - 1)
       const std::size_t below = reach - upper;                 // C(inputs + r - 1, inputs)
       const std::size_t lower = r > 1 ? below * (r - 1) / (inputs + r - 1) : 0; // C(inputs + r - 2, inputs)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <cairn/net/blueprint.hpp>
+#include <cairn/plan/run_time_plan.hpp>
+#include <cairn/plan/solver.hpp>
+
+namespace cairn {
+
+// A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
+// takes it in place of the schedule that was compiled.
+template <class Net, std::size_t Batch, class T = float>
+struct solved_step {
+  run_time_plan plan{};
+};
+
+// What a training step of a network costs for every number of bytes that it may need, and the schedules behind that:
+// the whole curve from the least memory to store_all's time, from one solve. For budgets that are known only when the
+// program runs, and for costs measured on this machine; a budget that is known before can be checkpoint<budget<Bytes>>.
+//
+// Blocks inside the network (Residual, nested checkpoints) are stages here, and keep the schedules that were compiled.
+template <class Model, std::size_t Batch, class T = float>
+class memory_curve {
+public:
+  using net = typename detail::whole<Model>::body;
+  using plan = blueprint_of<net, Batch, T>;
+
+  // Costs in FLOPs, or those given, one for each stage: see measured_costs.
+  explicit memory_curve(std::span<const stage_cost> costs = {}) : solved_(plan::whole, costs) {}
+
+  // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
+  std::size_t size() const { return solved_.size(); }
+  solver::point operator[](std::size_t i) const { return solved_[i]; }
+
+  // The cheapest schedule whose arena is at most so many bytes. Throws an error if there is none, which says how many
+  // there must be.
+  solved_step<net, Batch, T> within(std::size_t bytes) const {
+    return {plan_within(plan::whole, solved_, bytes)};
+  }
+
+private:
+  solver solved_;
+};
+
+} // namespace cairn

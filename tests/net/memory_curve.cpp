@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <vector>
+
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/memory_curve.hpp>
+#include <cairn/plan/budget.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+using Net = Sequential<Linear<16, 64>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<64, 64>, ReLU>>,
+                       Linear<64, 10>>;
+
+} // namespace
+
+TEST_CASE("the curve of a network goes from less than any policy's memory to store_all's time") {
+  const memory_curve<Net, 32> curve;
+  using all = blueprint_of<Net, 32>;
+  using root = blueprint_of<checkpoint<sqrt_n, Net>, 32>;
+  REQUIRE(curve.size() > 3);
+  CHECK(curve[0].bytes < root::memory.arena);
+  CHECK(curve[curve.size() - 1].cost == flops(all::whole, all::training.ops()));
+  CHECK(curve[curve.size() - 1].bytes <= all::memory.arena);
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    CHECK(curve[i].bytes > curve[i - 1].bytes);
+    CHECK(curve[i].cost < curve[i - 1].cost);
+  }
+}
+
+TEST_CASE("what the compiler solves is never better than the curve, and at most 3 percent worse") {
+  const memory_curve<Net, 32> curve;
+  constexpr std::size_t bytes = blueprint_of<Net, 32>::memory.arena * 6 / 10;
+  using solved = blueprint_of<checkpoint<budget<bytes>, Net>, 32>;
+  static_assert(peak_activation_bytes<checkpoint<budget<bytes>, Net>, 32> <= bytes);
+  const auto step = curve.within(bytes);
+  CHECK(step.plan.memory.arena <= bytes);
+  const auto best = static_cast<double>(flops(solved::whole, step.plan.training.ops()));
+  const auto found = static_cast<double>(flops(solved::whole, solved::training.ops()));
+  CHECK(found >= best);
+  CHECK(found <= 1.03 * best);
+}
+
+TEST_CASE("costs that are given decide: what is dear is not made again") {
+  using plan = blueprint_of<Net, 32>;
+  std::vector<stage_cost> costs(plan::size, stage_cost{10, 10, 20});
+  costs[4] = {100000, 100000, 20};
+  const memory_curve<Net, 32> curve(costs);
+  const auto step = curve.within((curve[0].bytes + curve[curve.size() - 1].bytes) / 2);
+  std::size_t runs = 0;
+  for (const op& o : step.plan.training.ops()) runs += o.kind == op_kind::forward && o.position == 4 ? 1 : 0;
+  CHECK(runs == 1);
+}
