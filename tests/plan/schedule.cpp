@@ -131,3 +131,20 @@ TEST_CASE("schedule: evaluation keeps at most two values, at compile time") {
   static_assert(prove<3>(c, trained.ops()));
   CHECK(made.count == 7);
 }
+
+TEST_CASE("schedule: what a composite makes again before its first backward is on its way back") {
+  const std::vector<stage> stages{dense(16, 16), dense(16, 16)};
+  const std::vector<move> moves{{0, false}, {1, false}, {0, false}, {1, true}, {0, true}};
+  const chain lent{.stages = stages, .input = {64, 0}, .lent = true};
+  const auto of_composite = complete<16, 100>(lent, moves);
+  CHECK(bool(prove<16>(lent, of_composite.ops())));
+  CHECK(of_composite.turn == 3); // forward 0, forward 1, discard value 1, turn
+  CHECK(of_composite.storage[5] == forward(0, true, false, true));
+  CHECK(of_composite.lasting == 0); // the way back makes all that it reads
+  // At the root it is done before the turn; what was made before is read by forward 1 only.
+  const chain root{.stages = stages, .input = {64, 0}};
+  const auto of_root = complete<16, 100>(root, moves);
+  CHECK(bool(prove<16>(root, of_root.ops())));
+  CHECK(of_root.turn == 4);
+  CHECK(of_root.storage[3] == forward(0, true, false, true));
+}

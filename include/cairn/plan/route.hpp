@@ -23,7 +23,9 @@ struct move {
 // so a policy may ask for more than is needed.
 //
 // The first forward of every stage comes before the first backward, in order; backwards run from the last stage to
-// the first, once each.
+// the first, once each. Where the last stage has run for the first time, a composite's way up ends: forwards between
+// there and the first backward are on its way back, so that it keeps nothing of theirs in between. Not so at the root,
+// where they are better done while there is no gradient yet.
 class route {
 public:
   constexpr explicit route(const chain& c, move* moves = nullptr) : chain_(&c), moves_(moves) {}

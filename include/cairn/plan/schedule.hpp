@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -60,7 +61,10 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
     out.turn_ends_output = read(value[n]);
   };
 
-  while (out.up < moves.size() && !moves[out.up].backward) ++out.up;
+  const auto is_back = [&](std::size_t m) {
+    return c.lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
+  };
+  while (out.up < moves.size() && !is_back(out.up)) ++out.up;
   if (out.up == moves.size()) turn();
   for (std::size_t m = moves.size(); m-- > 0;) {
     const std::size_t i = moves[m].position;
@@ -147,8 +151,10 @@ constexpr auto complete(const chain& c, std::span<const move> moves) {
   return detail::write_ops<most, Stages>(c, moves, wanted);
 }
 
-template <std::size_t Stages, std::size_t Moves>
-requires(Moves != at_run_time) constexpr auto complete(const chain& c, const std::array<move, Moves>& moves) {
+// The size of an array is known by itself. (`Item` stands between the sizes, so that no compiler tries to make an array
+// of at_run_time moves.)
+template <std::size_t Stages, std::same_as<move> Item, std::size_t Moves>
+constexpr auto complete(const chain& c, const std::array<Item, Moves>& moves) {
   return complete<Stages, Moves>(c, std::span<const move>(moves));
 }
 
