@@ -8,7 +8,8 @@
 namespace cairn::detail {
 
 // One way to walk a stretch of the chain back: the most bytes that live meanwhile, what it costs, and how it begins. It
-// is split after its first `split` stages; `upper` and `lower` are the ways chosen for its two parts.
+// is split after its first `split` stages; `upper` and `lower` are the ways chosen for its two parts. A split of 0 is
+// the backward of the last stage at once; then there is only a lower part.
 struct way {
   std::size_t bytes = 0;
   std::uint64_t cost = 0;

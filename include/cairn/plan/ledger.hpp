@@ -52,10 +52,11 @@ constexpr list<entry, with(Stages, 1)> ledger_of(const chain& c, std::span<const
   list<entry, with(Stages, 1)> out(n + 1);
   entry* const entries = out.data();
   const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
+  std::size_t ours = c.lent ? n : n + 1; // the gradients below this one; those above lie on the lent one
+  while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
   const auto gradient = [&](std::size_t k) -> std::size_t {
-    if (k == n) return c.lent ? 0 : c.value_bytes(n);
-    if (k == 0 && c.lent_input_gradient) return 0;
-    return k > lowest || c.lent ? c.value_bytes(k) : 0;
+    if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
+    return k == n || k > lowest || c.lent ? c.value_bytes(k) : 0;
   };
   for (std::size_t i = 0; i < n; ++i) {
     const stage& s = c[i];

@@ -20,6 +20,14 @@ struct repetition {
   // How far below stretch [first, last] its first copy is. The stage before the stretch counts too, because what it
   // reads decides how the stretch can stand; the first stage has none before it, and so nobody's copy begins there.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t stages) const {
+    std::size_t back = 0; // a copy below a stage that is unlike the others may have copies of its own
+    while (const std::size_t more = steps_back_once(first - back, last - back, stages)) back += more;
+    return back;
+  }
+
+private:
+  // The same within one run of stages that equal those below.
+  constexpr std::size_t steps_back_once(std::size_t first, std::size_t last, std::size_t stages) const {
     if (period == 0 || last >= stages || first < period + 1) return 0;
     const std::size_t run = equal.data()[last];
     if (run < last - first + 2) return 0;

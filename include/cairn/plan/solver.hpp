@@ -105,16 +105,15 @@ private:
     if (divisions_.is_at_once(s)) {
       const detail::division d = divisions_.at_once(s);
       offer(nothing, 0, at(d.lower), {.bytes = d.bytes, .cost = d.cost});
-    } else {
-      divisions_.splits(
-          s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-            offer(at(divisions_.upper(s, i, tapes)), more, at(divisions_.lower(s, i, tapes)),
-                  {.bytes = bytes,
-                   .cost = cost,
-                   .split = static_cast<std::uint32_t>(i + 1 - s.first),
-                   .tapes = tapes});
-          });
     }
+    divisions_.splits(
+        s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+          offer(at(divisions_.upper(s, i, tapes)), more, at(divisions_.lower(s, i, tapes)),
+                {.bytes = bytes,
+                 .cost = cost,
+                 .split = static_cast<std::uint32_t>(i + 1 - s.first),
+                 .tapes = tapes});
+        });
     return known;
   }
 
@@ -126,7 +125,7 @@ private:
       if (s.first != stages_) backward(s.first);
       return;
     }
-    if (divisions_.is_at_once(s)) {
+    if (w.split == 0) {
       const stretch below = divisions_.at_once(s).lower;
       backward(s.last);
       return write(below, at(below)[w.lower], out);
