@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Searches all schedules of a short chain. It shares no code with the solver, nor with what counts the bytes of a plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/route.hpp>
+
+namespace cairn::testing {
+
+// Every schedule of a chain is a path through states: which values and which tapes are held, and how far the way back
+// has come. An op leads from one state to another; a value may be dropped at any time, and made again as often as one
+// likes. An op is allowed if the bytes that live while it runs are within the budget. Dijkstra's algorithm finds the
+// cheapest path, or the one whose most bytes are least.
+//
+// What a route cannot say is no path either. A forward makes anew whatever of its results is read later, so while a
+// tape is held its stage does not run; a composite's turn comes as soon as the last value is made, the root's right
+// before the first backward; and nothing is made that nobody reads: a tape is held until its backward, and a value that
+// was made in place beside a tape is read (else the forward would need a place for it). What a composite's last value lies on is counted, though a plan may count it as lent.
+class exhaustive {
+public:
+  struct answer {
+    bool found = false;
+    std::uint64_t cost = 0; // FLOPs for one sample
+    std::vector<move> moves;
+  };
+
+  explicit exhaustive(const chain& c)
+      : c_(c), n_(c.size()), lowest_(c.lowest_backward()), tape_bit_(n_, 0), gradient_(n_ + 1, 0) {
+    for (std::size_t i = lowest_; i < n_; ++i)
+      if (c[i].keeps_tape()) {
+        tape_bit_[i] = 1U << tapes_++;
+        if (in_place(i) && !c[i].tape_without_output) owing_.push_back(i + 1);
+      }
+    gradient_[n_] = c.lent || lowest_ == n_ ? 0 : c.value_bytes(n_);
+    for (std::size_t k = n_; k-- > 0;) {
+      const bool lent = k == 0 && c.lent_input_gradient;
+      const bool made = k > lowest_ || (c.lent && k >= lowest_);
+      gradient_[k] = lent || !made ? 0 : in_place_back(k) ? gradient_[k + 1] : c.value_bytes(k);
+    }
+    value_bytes_.assign(std::size_t{1} << n_, 0);
+    tape_bytes_.assign(std::size_t{1} << tapes_, 0);
+    for (std::uint32_t set = 0; set < value_bytes_.size(); ++set)
+      for (std::size_t k = 1; k <= n_; ++k) value_bytes_[set] += (set & bit(k)) != 0 ? own(k) : 0;
+    for (std::uint32_t set = 0; set < tape_bytes_.size(); ++set)
+      for (std::size_t i = lowest_; i < n_; ++i)
+        tape_bytes_[set] += (set & tape_bit_[i]) != 0 ? c.tape_bytes(i) : 0;
+  }
+
+  // The least budget that any schedule stays within.
+  std::size_t least_bytes() {
+    return static_cast<std::size_t>(best_[search(static_cast<std::size_t>(-1), true)]);
+  }
+
+  // The cheapest schedule within a budget.
+  answer cheapest(std::size_t budget) {
+    const std::uint32_t end = search(budget, false);
+    if (end == none) return {};
+    answer out{.found = true, .cost = best_[end], .moves = {}};
+    for (std::uint32_t s = end; from_[s].state != none; s = from_[s].state)
+      if (from_[s].moves) out.moves.insert(out.moves.begin(), from_[s].made);
+    for (std::size_t i = lowest_; i < n_; ++i) out.cost += backward_flops(i);
+    // A route has all backwards; those of the lowest stages do nothing.
+    for (std::size_t i = lowest_; i-- > 0;) out.moves.push_back({static_cast<std::uint32_t>(i), true});
+    return out;
+  }
+
+private:
+  static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+
+  // `left`: backwards of the stages below this one are to come; n before the first; n + 1 before the turn.
+  struct state {
+    std::uint32_t values = 0; // bit k - 1: value k is held
+    std::uint32_t tapes = 0;
+    std::size_t left = 0;
+    std::size_t unread = 0; // this value must be read before it is dropped, if not 0
+  };
+  struct step {
+    std::uint32_t state = none;
+    bool moves = false; // else it only drops something, or is the turn
+    move made{};
+  };
+
+  std::uint32_t number(const state& s) const {
+    std::size_t owes = 0;
+    while (s.unread != owing_[owes]) ++owes;
+    return static_cast<std::uint32_t>((((owes * (n_ + 2) + s.left) << tapes_ | s.tapes) << n_) | s.values);
+  }
+  state of(std::uint32_t number) const {
+    const std::size_t rest = number >> (n_ + tapes_);
+    return {number & ((1U << n_) - 1), (number >> n_) & ((1U << tapes_) - 1), rest % (n_ + 2),
+            owing_[rest / (n_ + 2)]};
+  }
+  static std::uint32_t bit(std::size_t value) { return value == 0 ? 0 : 1U << (value - 1); }
+
+  bool in_place(std::size_t i) const {
+    return i > 0 && c_[i].in_place_forward && c_.value_bytes(i) == c_.value_bytes(i + 1);
+  }
+  bool in_place_back(std::size_t i) const {
+    const stage& s = c_[i];
+    const bool kept = c_.lent && c_.keeps_output_gradient && i + 1 == n_;
+    return s.in_place_backward && c_.value_bytes(i) == c_.value_bytes(i + 1) && !kept;
+  }
+  std::uint64_t backward_flops(std::size_t i) const {
+    const bool wants = i > lowest_ || c_.lent;
+    return c_[i].backward_flops - (wants ? 0 : c_[i].input_gradient_flops);
+  }
+  std::size_t own(std::size_t value) const {
+    return value == n_ && c_.lent_output ? 0 : c_.value_bytes(value);
+  }
+  std::size_t held(const state& s) const {
+    return (s.left <= n_ ? gradient_[s.left] : 0) + value_bytes_[s.values] + tape_bytes_[s.tapes];
+  }
+
+  // Calls reach(state, live bytes, cost, step) for whatever one can do in a state.
+  template <class Reach>
+  void all_from(const state& s, Reach reach) const {
+    for (std::size_t k = 1; k <= n_; ++k)
+      if ((s.values & bit(k)) != 0 && s.unread != k)
+        reach(state{s.values & ~bit(k), s.tapes, s.left, s.unread}, 0, 0, step{});
+    if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
+      const std::size_t unread = s.unread == n_ ? 0 : s.unread;
+      reach(state{s.values, s.tapes, n_, unread}, held(s) + gradient_[n_], 0, step{});
+      // Nobody reads the value again: its gradient lies in its place.
+      reach(state{s.values & ~bit(n_), s.tapes, n_, unread}, held(s), 0, step{});
+    }
+    const bool turns = c_.lent ? s.left == n_ + 1 && (s.values & bit(n_)) != 0 : s.left == n_;
+    for (std::size_t i = 0; !turns && i < n_ && i < s.left; ++i)
+      if ((i == 0 || (s.values & bit(i)) != 0) && (s.tapes & tape_bit_[i]) == 0 && s.unread != i + 1)
+        forward(s, i, reach);
+    if (s.left <= n_ && s.left > lowest_) backward(s, s.left - 1, reach);
+  }
+
+  template <class Reach>
+  void forward(const state& s, std::size_t i, Reach reach) const {
+    const stage& does = c_[i];
+    const move made{static_cast<std::uint32_t>(i), false};
+    const state before{s.values & ~bit(i + 1), s.tapes, s.left, s.unread == i ? 0 : s.unread};
+    for (const bool output : {true, false})
+      for (const bool tape : {true, false}) {
+        if ((tape && tape_bit_[i] == 0) || (!tape && !output)) continue;
+        const bool writes = output || !does.tape_without_output;
+        const std::uint64_t cost = writes ? does.forward_flops : does.tape_flops;
+        const std::size_t beside = (tape ? does.forward_workspace : does.evaluation_workspace).at(c_.batch) +
+                                   (tape ? c_.tape_bytes(i) : 0);
+        state after = before;
+        if (output) after.values |= bit(i + 1);
+        if (tape) after.tapes |= tape_bit_[i];
+        const std::size_t result = !writes ? 0 : output ? own(i + 1) : c_.value_bytes(i + 1);
+        reach(after, held(before) + beside + result, cost, step{none, true, made});
+        if (!output || !in_place(i)) continue;
+        after.values &= ~bit(i);
+        if (tape && !does.tape_without_output) after.unread = i + 1;
+        reach(after, held(before) + beside, cost, step{none, true, made});
+      }
+  }
+
+  template <class Reach>
+  void backward(const state& s, std::size_t i, Reach reach) const {
+    const stage& does = c_[i];
+    if (does.reads_input && i > 0 && (s.values & bit(i)) == 0) return;
+    if (does.reads_output && (s.values & bit(i + 1)) == 0) return;
+    if ((s.tapes & tape_bit_[i]) != tape_bit_[i]) return;
+    if (s.unread > i + 1 || (s.unread == i + 1 && !does.reads_output)) return;
+    const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
+    const bool reads = s.unread == i + 1 || (s.unread == i && does.reads_input);
+    state after{s.values & (bit(i + 1) - 1), s.tapes, i, reads ? 0 : s.unread};
+    for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // nobody will read what lies above
+    reach(after, held(s) + made + does.backward_workspace.at(c_.batch), 0,
+          step{none, true, {static_cast<std::uint32_t>(i), true}});
+  }
+
+  // The number of the best state at the end, or `none`. Backwards cost the same on every path and are left out.
+  std::uint32_t search(std::size_t budget, bool by_bytes) {
+    const std::size_t states = (owing_.size() * (n_ + 2)) << (n_ + tapes_);
+    best_.assign(states, static_cast<std::uint64_t>(-1));
+    from_.assign(states, step{});
+    using item = std::pair<std::uint64_t, std::uint32_t>;
+    std::priority_queue<item, std::vector<item>, std::greater<>> open;
+    const std::uint32_t begin = number({0, 0, n_ + 1, 0});
+    best_[begin] = 0;
+    open.push({0, begin});
+    while (!open.empty()) {
+      const std::uint64_t key = open.top().first;
+      const std::uint32_t at = open.top().second;
+      open.pop();
+      if (key != best_[at]) continue;
+      const state s = of(at);
+      if (s.left == lowest_) return at;
+      all_from(s, [&](const state& next, std::size_t live, std::uint64_t cost, step how) {
+        if (live > budget) return;
+        const std::uint64_t then = !by_bytes ? key + cost : key > live ? key : live;
+        const std::uint32_t to = number(next);
+        if (then >= best_[to]) return;
+        best_[to] = then;
+        how.state = at;
+        from_[to] = how;
+        open.push({then, to});
+      });
+    }
+    return none;
+  }
+
+  const chain& c_;
+  std::size_t n_;
+  std::size_t lowest_;
+  std::size_t tapes_ = 0;
+  std::vector<std::uint32_t> tape_bit_; // 0: the stage has no tape that anybody reads
+  std::vector<std::size_t> owing_{0};   // the values that may be `unread`
+  std::vector<std::size_t>
+      gradient_; // bytes of each, 0 where it is lent, lies on one that is, or is not made
+  std::vector<std::size_t> value_bytes_; // of each set of values
+  std::vector<std::size_t> tape_bytes_;  // of each set of tapes
+  std::vector<std::uint64_t> best_;
+  std::vector<step> from_;
+};
+
+} // namespace cairn::testing
