@@ -141,8 +141,9 @@ struct slot_solver {
         offer(v.rows[v.index[upper]], more, w.rows[w.index[lower]], bytes, cost, begin, full, out);
       });
       const std::size_t best = out.high <= slots ? out.begin[out.high] : 0U;
+      const std::uint64_t cheapest = out.high <= slots ? out.cost[out.high] : full;
       for (std::size_t m = out.high + 1; m <= slots; ++m) {
-        out.cost[m] = full;
+        out.cost[m] = cheapest;
         out.begin[m] = static_cast<std::uint16_t>(best);
       }
     }
