@@ -7,20 +7,21 @@
 #include <cairn/core/error.hpp>   // what is thrown
 #include <cairn/core/explain.hpp> // types made to be read in an error
 #include <cairn/core/list.hpp>
-#include <cairn/core/memory.hpp>  // bytes and alignment
-#include <cairn/core/pack.hpp>    // a list of types, each at a position
-#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
-#include <cairn/core/shape.hpp>   // the extents of one sample
-#include <cairn/core/view.hpp>    // somebody's memory as a matrix
+#include <cairn/core/memory.hpp> // bytes and alignment
+#include <cairn/core/pack.hpp>   // a list of types, each at a position
+#include <cairn/core/random.hpp> // random numbers as a function of seed, step and position
+#include <cairn/core/shape.hpp>  // the extents of one sample
+#include <cairn/core/view.hpp>   // somebody's memory as a matrix
 
-#include <cairn/plan/arrange.hpp>     // lifetimes to offsets in one arena
-#include <cairn/plan/buckets.hpp>     // which gradients leave together, and after which op
+#include <cairn/plan/arrange.hpp> // lifetimes to offsets in one arena
+#include <cairn/plan/buckets.hpp> // which gradients leave together, and after which op
 #include <cairn/plan/budget.hpp>
 #include <cairn/plan/buffer.hpp>      // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>       // what every stage costs, keeps and reads
 #include <cairn/plan/fingerprint.hpp> // one number that all ranks share
 #include <cairn/plan/front.hpp>
-#include <cairn/plan/fusion.hpp>      // which stages an op works on at once
+#include <cairn/plan/fusion.hpp>           // which stages an op works on at once
+#include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
 #include <cairn/plan/ledger.hpp>
 #include <cairn/plan/lifetimes.hpp>   // from schedule to lifetimes
 #include <cairn/plan/memory_plan.hpp> // the place of every buffer, and the peak
@@ -31,10 +32,10 @@
 #include <cairn/plan/policies.hpp>    // what is stored and what is made again
 #include <cairn/plan/proof.hpp>       // proves that a schedule is right
 #include <cairn/plan/repetition.hpp>
-#include <cairn/plan/revolve.hpp>     // the fewest forwards with so many stored inputs
-#include <cairn/plan/route.hpp>       // the order of forwards and backwards along a chain
+#include <cairn/plan/revolve.hpp> // the fewest forwards with so many stored inputs
+#include <cairn/plan/route.hpp>   // the order of forwards and backwards along a chain
 #include <cairn/plan/run_time_plan.hpp>
-#include <cairn/plan/schedule.hpp>    // the ops of one step
+#include <cairn/plan/schedule.hpp> // the ops of one step
 #include <cairn/plan/slots.hpp>
 #include <cairn/plan/solver.hpp>
 #include <cairn/plan/stack_first.hpp>
@@ -144,13 +145,13 @@
 #include <cairn/net/execute.hpp>            // walks a program
 #include <cairn/net/loss.hpp>               // what a loss is lent
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/net/mse_loss.hpp>           // MSELoss
-#include <cairn/net/names.hpp>              // the names of what a network is made of
-#include <cairn/net/program.hpp>            // a blueprint with code
-#include <cairn/net/repeat.hpp>             // Repeat<N, Block>
-#include <cairn/net/residual.hpp>           // Residual<Layers...>
-#include <cairn/net/sequential.hpp>         // Sequential<Layers...>
-#include <cairn/net/shapes.hpp>             // walks the shapes, and names the joint that does not fit
+#include <cairn/net/mse_loss.hpp>   // MSELoss
+#include <cairn/net/names.hpp>      // the names of what a network is made of
+#include <cairn/net/program.hpp>    // a blueprint with code
+#include <cairn/net/repeat.hpp>     // Repeat<N, Block>
+#include <cairn/net/residual.hpp>   // Residual<Layers...>
+#include <cairn/net/sequential.hpp> // Sequential<Layers...>
+#include <cairn/net/shapes.hpp>     // walks the shapes, and names the joint that does not fit
 
 #include <cairn/train/adam.hpp>          // Adam
 #include <cairn/train/adamw.hpp>         // AdamW

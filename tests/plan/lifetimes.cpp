@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -53,6 +54,27 @@ TEST_CASE("lifetimes: a value made in place of the lent output lies there") {
   CHECK(lives.buffers[lives.output_buffer - regions].bytes == 0);
   CHECK(lives.uses[1].output == detail::lent(region::output));
   CHECK(trace_of({dense(16, 16), dense(16, 16)}, lent).output_buffer == 0);
+}
+
+TEST_CASE("lifetimes: a window lives from the backward that opens it to the one that closes it") {
+  const std::vector<stage> stages{dense(16, 16), relu(16), dense(16, 16), dense(16, 16)};
+  // The second closes first.
+  const std::array<gradient_window, 3> windows{{{256, 3, 0}, {128, 3, 2}, {64, 0, 0}}};
+  chain c{.stages = stages, .input = {64, 0}, .windows = windows};
+  const auto made = complete<16, 200>(c, moves_of<store_all>(c));
+  const auto lives = detail::trace<16, ops, 2 * ops, 3>(c, made.ops());
+  std::array<std::size_t, 4> backward{};
+  for (std::size_t t = 0; t < made.count; ++t)
+    if (made.storage[t].kind == op_kind::backward) backward[made.storage[t].position] = t;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    CAPTURE(w);
+    REQUIRE(detail::is_own(lives.windows[w]));
+    const buffer& b = lives.buffers[lives.windows[w] - regions];
+    CHECK(b.bytes == windows[w].bytes);
+    CHECK(b.birth == backward[windows[w].from]);
+    CHECK(b.death == backward[windows[w].to]);
+    CHECK_FALSE(b.stacked);
+  }
 }
 
 TEST_CASE("lifetimes: the gradient that a block hands out outlives the walk") {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace {
 constexpr std::size_t most_stages = 6;
 constexpr std::size_t most_moves = 80;
 constexpr std::size_t most_ops = 2 * most_moves + 3 * most_stages + 2;
+constexpr std::size_t most_windows = 8;
 
 // Every kind of stage that a chain can tell apart. Sizes are in lines.
 std::vector<stage> kinds() {
@@ -63,11 +65,17 @@ std::string check(const chain& c, std::span<const move> moves, journey kind) {
   const auto schedule = complete<most_stages, most_moves>(c, moves);
   if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v)
     return "op " + std::to_string(v.at) + ": " + v.fault;
-  const auto plan = make_memory_plan<most_stages, most_ops>(c, schedule.ops(), schedule.turn);
+  const auto plan = make_memory_plan<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.turn);
   const slices lent{plan.tape, plan.forward_workspace, plan.backward_workspace};
-  simulator whole(c, schedule.ops(), plan.at.data(), lent);
+  simulator whole(c, schedule.ops(), plan.at.data(), lent, plan.windows.data());
   if (auto wrong = whole.run(schedule.turn + 1, true); !wrong.empty()) return wrong;
   if (!c.lent && whole.touched() != plan.arena) return "the arena is not what is touched";
+  if (!c.windows.empty()) {
+    const auto later = make_memory_plan<at_run_time, at_run_time>(c, schedule.ops(), schedule.turn);
+    if (later.arena != plan.arena) return "another arena when the program runs";
+    for (std::size_t w = 0; w < c.windows.size(); ++w)
+      if (!(later.windows[w] == plan.windows[w])) return "another place when the program runs";
+  }
   if (plan.arena < plan.bound) return "less than the bound";
   if (plan.arena != plan.tape + std::max(plan.forward_workspace, plan.backward_workspace))
     return "the slices do not add up";
@@ -75,6 +83,17 @@ std::string check(const chain& c, std::span<const move> moves, journey kind) {
   simulator part(c, schedule.ops(), plan.at.data(), lent);
   auto wrong = part.run(schedule.lasting, schedule.lasting_output);
   return wrong.empty() ? wrong : "only what lasts, " + wrong;
+}
+
+// Windows that open and close at any backward that there is, in the order in which they open.
+std::vector<gradient_window> windows_of(const chain& c, dice& any) {
+  std::vector<gradient_window> list;
+  const std::size_t lowest = c.lowest_backward();
+  for (std::size_t i = c.size(); i-- > lowest;)
+    for (std::size_t k = any.below(3); k-- > 0 && list.size() < most_windows;)
+      list.push_back({64 * (1 + any.below(4)), static_cast<std::uint32_t>(i),
+                      static_cast<std::uint32_t>(lowest + any.below(i + 1 - lowest))});
+  return list;
 }
 
 // All rows of at most `longest` forwards below n.
@@ -182,6 +201,29 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
     const std::string wrong = check(c, moves, journey::training);
     if (!wrong.empty()) FAIL(trial, " ", describe(c), ": ", wrong);
   }
+}
+
+TEST_CASE("memory_plan: windows for gradients lie beside everything that lives while they are open") {
+  const auto all = kinds();
+  dice any{5};
+  std::size_t windows = 0;
+  for (std::size_t trial = 0; trial < 20'000; ++trial) {
+    const std::size_t n = 1 + any.below(6);
+    std::vector<stage> stages;
+    for (std::size_t i = 0; i < n; ++i) {
+      stages.push_back(all[any.below(all.size())]);
+      stages.back().output = {64 * (1 + any.below(3)), 0};
+    }
+    chain c = stand(stages, standings[0]);
+    const auto own = windows_of(c, any);
+    c.windows = own;
+    windows += own.size();
+    const std::string wrong =
+        any.coin() ? check(c, moves_of<recompute_all>(c), journey::training)
+                   : check(c, any.coin() ? moves_of<sqrt_n>(c) : moves_of<store_all>(c), journey::training);
+    if (!wrong.empty()) FAIL(trial, " ", describe(c), ": ", wrong);
+  }
+  CHECK(windows > 20'000);
 }
 
 TEST_CASE("memory_plan: every policy and evaluation, every kind of stage in a row of three to six") {

@@ -187,6 +187,20 @@ TEST_CASE("proof: says what is wrong and where") {
   CHECK(bool(verdict{}));
 }
 
+TEST_CASE("proof: a forward of a stage whose backward is done is found, whatever becomes of its value") {
+  const auto list = networks();
+  const chain c = list[0].look();
+  const auto made = complete<most, 100>(c, moves_of<store_all>(c));
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    std::vector<op> ops(made.ops().begin(), made.ops().end());
+    for (std::uint32_t k = 0; k <= i; ++k)
+      ops.push_back({.recomputes = true, .wants_output = true, .position = k});
+    const verdict v = prove<most>(c, ops);
+    CHECK(std::string(v.fault).find("whose backward is done") != std::string::npos);
+    CHECK(v.at == made.count);
+  }
+}
+
 TEST_CASE("proof: an evaluation has no backward") {
   const auto list = networks();
   const chain c = list[0].look();

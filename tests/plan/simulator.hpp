@@ -18,7 +18,7 @@
 namespace cairn::testing {
 
 // The content of a line: whose it is, and of which number.
-enum class owner : int { nobody, value, gradient, tape, workspace, leftover };
+enum class owner : int { nobody, value, gradient, tape, workspace, leftover, window };
 using content = std::pair<owner, std::size_t>;
 
 struct slices {
@@ -27,8 +27,9 @@ struct slices {
 
 class simulator {
 public:
-  simulator(const chain& along, std::span<const op> ops, const operands* at, slices lent)
-      : chain_(along), ops_(ops), at_(at), slices_(lent), n_(along.size()) {
+  simulator(const chain& along, std::span<const op> ops, const operands* at, slices lent,
+            const place* windows = nullptr)
+      : chain_(along), ops_(ops), at_(at), windows_(windows), slices_(lent), n_(along.size()) {
     fill(region::input, along.value_bytes(0), {owner::value, 0});
     memory_[region::output].resize(lines(along.value_bytes(n_)));
     memory_[region::output_gradient].resize(lines(along.value_bytes(n_)));
@@ -96,7 +97,10 @@ private:
   void step(const op& o, bool with_output) {
     switch (o.kind) {
     case op_kind::forward: return o.absorbed ? absorbed_forward(o) : forward(o, with_output);
-    case op_kind::backward: return o.absorbed ? absorbed_backward(o) : backward(o);
+    case op_kind::backward:
+      open_windows(o.position);
+      o.absorbed ? absorbed_backward(o) : backward(o);
+      return close_windows(o.position);
     case op_kind::turn: return;
     case op_kind::discard_value: return discard(value_bytes(o.position));
     case op_kind::discard_gradient: return discard(value_bytes(o.position));
@@ -197,6 +201,21 @@ private:
     if (i == 1) first_gradient_ = at.input_gradient;
   }
 
+  // Gradients are written into a window at any time of the backward that opens it, and are there until the end of the one
+  // that closes it.
+  void open_windows(std::size_t i) {
+    for (std::size_t w = 0; w < chain_.windows.size(); ++w)
+      if (chain_.windows[w].from == i) write(windows_[w], chain_.windows[w].bytes, {owner::window, w});
+  }
+  void close_windows(std::size_t i) {
+    for (std::size_t w = 0; w < chain_.windows.size(); ++w) {
+      const gradient_window& window = chain_.windows[w];
+      if (window.from < i || window.to > i) continue;
+      read("a window", windows_[w], window.bytes, {owner::window, w});
+      if (window.to == i) write(windows_[w], window.bytes, {owner::nobody, 0});
+    }
+  }
+
   // What has been discarded is overwritten at once.
   void discard(std::size_t bytes) {
     const place& p = at_[now_].input;
@@ -222,6 +241,7 @@ private:
   const chain& chain_;
   std::span<const op> ops_;
   const operands* at_;
+  const place* windows_;
   slices slices_;
   std::size_t n_;
   std::size_t now_ = 0;

@@ -54,6 +54,16 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
+// Room for gradients inside the arena, for a training that uses them up on the way back: it is there from the backward
+// of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
+struct gradient_window {
+  std::size_t bytes = 0;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0; // at most `from`: the way back goes down
+
+  constexpr bool operator==(const gradient_window&) const = default;
+};
+
 // A chain of stages at one batch. The root owns everything but its input. A composite's chain is lent its ends by
 // the chain around it: the input and the output's gradient always, the other two unless it has to add to them.
 struct chain {
@@ -64,6 +74,8 @@ struct chain {
   bool lent_output = false;         // the last value is the composite's output itself
   bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
+  std::span<const gradient_window>
+      windows{}; // of the root, if its arena has the gradients; in the order of `from`
 
   constexpr std::size_t size() const { return stages.size(); }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }

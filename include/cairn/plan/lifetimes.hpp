@@ -21,7 +21,7 @@ constexpr bool is_own(holder h) { return h >= regions; }
 
 // How many buffers a schedule has, if nothing is done in place.
 constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
-  std::size_t sum = 1; // the gradient at the turn
+  std::size_t sum = 1 + c.windows.size(); // the gradient at the turn
   for (const op& o : ops) {
     if (o.kind != op_kind::forward && o.kind != op_kind::backward) continue;
     const stage& s = c[o.position];
@@ -35,23 +35,24 @@ constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
 }
 
 // The buffers of a schedule in the order of their births, and which of them each op uses.
-template <std::size_t Ops, std::size_t Buffers>
+template <std::size_t Ops, std::size_t Buffers, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct lifetimes {
   static constexpr std::size_t capacity = Buffers;
 
   list<buffer, Buffers> buffers{};
   std::size_t count = 0;
   list<operands_of<holder>, with(Ops, 1)> uses{};
+  list<holder, Windows> windows{}; // of the chain
   holder output_buffer = 0; // this one became the lent output in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
 
 // Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one buffer.
-template <std::size_t Stages, std::size_t Ops, std::size_t Buffers>
+template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t Windows>
 class tracer {
 public:
-  constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers>& out)
+  constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers, Windows>& out)
       : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1) {}
   tracer(const tracer&) = delete;
   tracer& operator=(const tracer&) = delete;
@@ -131,12 +132,23 @@ private:
     if (s.reads_output) uses().output = use(value_[i + 1]);
     if (s.keeps_tape()) uses().tape = use(tape_[i]);
     if (!o.absorbed) uses().workspace = make(s.backward_workspace.at(c_.batch));
+    use_windows(i);
     if (!o.wants_input_gradient) return;
     const bool kept = c_.keeps_output_gradient && gradient_[i + 1] == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
     else if (c_.in_place_backward(i) && !kept) gradient_[i] = gradient_[i + 1];
     else gradient_[i] = make(c_.value_bytes(i));
     uses().input_gradient = use(gradient_[i]);
+  }
+
+  // The windows that are open during the backward of stage i.
+  constexpr void use_windows(std::size_t i) {
+    const std::size_t count = c_.windows.size();
+    for (; opened_ < count && c_.windows[opened_].from == i; ++opened_)
+      out_.windows[opened_] = make(c_.windows[opened_].bytes);
+    for (std::size_t w = closed_; w < opened_; ++w)
+      if (c_.windows[w].to <= i) use(out_.windows[w]);
+    while (closed_ < opened_ && c_.windows[closed_].to >= i) ++closed_; // two may close the other way round
   }
 
   constexpr void mark_stacked(buffer& b) const {
@@ -146,7 +158,9 @@ private:
   const chain& c_;
   std::span<const op> ops_;
   std::uint32_t now_ = 0;
-  lifetimes<Ops, Buffers>& out_;
+  std::size_t opened_ = 0; // windows
+  std::size_t closed_ = 0;
+  lifetimes<Ops, Buffers, Windows>& out_;
   list<holder, with(Stages, 1)> values_;
   list<holder, with(Stages, 1)> gradients_;
   list<holder, with(Stages, 1)> tapes_;
@@ -158,14 +172,17 @@ private:
   holder* const tape_ = tapes_.data();
 };
 
-// All three are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come.
+// All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows
+// come on top.
 template <std::size_t Stages, std::size_t Ops,
-          std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4>
-constexpr lifetimes<Ops, Buffers> trace(const chain& c, std::span<const op> ops) {
-  lifetimes<Ops, Buffers> out{};
+          std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
+          std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
+constexpr lifetimes<Ops, Buffers, Windows> trace(const chain& c, std::span<const op> ops) {
+  lifetimes<Ops, Buffers, Windows> out{};
   out.buffers.make_room(most_buffers(c, ops));
   out.uses.make_room(ops.size() + 1);
-  tracer<Stages, Ops, Buffers>(c, ops, out).walk();
+  out.windows.make_room(c.windows.size());
+  tracer<Stages, Ops, Buffers, Windows>(c, ops, out).walk();
   return out;
 }
 

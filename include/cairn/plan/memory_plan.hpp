@@ -15,9 +15,10 @@
 namespace cairn {
 
 // Every buffer of a schedule, laid out.
-template <std::size_t Ops>
+template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
   list<operands, with(Ops, 1)> at{};      // for each op
+  list<place, Windows> windows{};         // of the chain: where the gradients are
   list<std::size_t, with(Ops, 1)> live{}; // bytes alive during each op, lent ends left out
   std::size_t tape = 0;                   // bytes kept over the turn; of a composite only
   std::size_t forward_workspace = 0; // bytes during the way up, besides the tape; at the root the whole arena
@@ -48,8 +49,8 @@ struct arrangement {
 
 enum class part : unsigned char { whole, up, back };
 
-template <std::size_t Ops, std::size_t Buffers>
-constexpr auto select(const lifetimes<Ops, Buffers>& lives, std::size_t turn, part which) {
+template <std::size_t Ops, std::size_t Buffers, std::size_t Windows>
+constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t turn, part which) {
   arrangement<Buffers> out{};
   out.buffers.make_room(lives.count);
   out.from.make_room(lives.count);
@@ -78,11 +79,12 @@ constexpr auto select(const lifetimes<Ops, Buffers>& lives, std::size_t turn, pa
 }
 
 // Writes down where every operand is. The way back is empty at the root.
-template <std::size_t Ops, std::size_t Buffers>
-constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, std::span<const op> ops,
-                                        const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
-  memory_plan<Ops> out{};
+template <std::size_t Ops, std::size_t Buffers, std::size_t Windows>
+constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::span<const op> ops,
+                            const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
+  memory_plan<Ops, Windows> out{};
   out.at.make_room(ops.size() + 1);
+  out.windows.make_room(lives.windows.size());
   list<place, with(Buffers, regions)> of_holders(regions + lives.count);
   place* const places = of_holders.data();
   const operands_of<holder>* const used = lives.uses.data();
@@ -117,6 +119,8 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, st
     else if (frees(t, uses.input)) at[t].input = places[uses.input];
   }
 
+  for (std::size_t w = 0; w < lives.windows.size(); ++w) out.windows[w] = places[lives.windows[w]];
+
   out.live = live_bytes<Ops>(lives.span(), ops.size());
   out.bound = highest(out.live);
   out.tape = up.fence == no_fence ? 0 : up.fence;
@@ -128,12 +132,13 @@ constexpr memory_plan<Ops> write_places(const lifetimes<Ops, Buffers>& lives, st
 
 } // namespace detail
 
-// Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages, whose turn is at op `turn`. Both are
-// upper bounds, or at_run_time.
-template <std::size_t Stages, std::size_t Ops>
-constexpr memory_plan<Ops> make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn,
-                                            std::size_t effort = 50'000) {
-  const auto lives = detail::trace<Stages, Ops>(c, ops);
+// Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose turn is at
+// op `turn`. The three are upper bounds, or at_run_time.
+template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
+constexpr auto make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn,
+                                std::size_t effort = 50'000) {
+  constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
+  const auto lives = detail::trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
   auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);

@@ -74,9 +74,10 @@ struct plan_of {
   static constexpr auto schedule = detail::trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
+  static constexpr std::size_t windows = kind == journey::training ? whole.windows.size() : 0;
+  static constexpr std::size_t buffers = detail::most_buffers(whole, schedule.ops());
   static constexpr auto lives =
-      detail::trace<stages, schedule.count, detail::most_buffers(whole, schedule.ops())>(whole,
-                                                                                         schedule.ops());
+      detail::trace<stages, schedule.count, buffers, windows>(whole, schedule.ops());
   static constexpr auto memory = detail::plan_memory<plan_of>();
 };
 

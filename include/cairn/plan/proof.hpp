@@ -127,6 +127,8 @@ private:
     if (!value_[i].read()) return "a forward reads a value that is not there";
     if (o.recomputes != (ran_[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && turned_) return "a first forward after the turn";
+    if (i >= below_)
+      return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
     if (o.wants_output && !value_[i + 1].make()) return "a value is made that is there already";
     if (o.wants_tape && !tape_[i].make()) return "a tape is made that is there already";
