@@ -143,6 +143,7 @@
 #include <cairn/net/cross_entropy_loss.hpp> // CrossEntropyLoss
 #include <cairn/net/elements.hpp>           // packs of elements made one
 #include <cairn/net/execute.hpp>            // walks a program
+#include <cairn/net/fused_update.hpp>       // the same training, updating inside backward
 #include <cairn/net/loss.hpp>               // what a loss is lent
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/net/mse_loss.hpp>   // MSELoss
@@ -153,14 +154,16 @@
 #include <cairn/net/sequential.hpp> // Sequential<Layers...>
 #include <cairn/net/shapes.hpp>     // walks the shapes, and names the joint that does not fit
 
-#include <cairn/train/adam.hpp>          // Adam
-#include <cairn/train/adamw.hpp>         // AdamW
-#include <cairn/train/clip.hpp>          // gradient clipping by norm
-#include <cairn/train/ddp.hpp>           // ddp<Model, Communicator>
-#include <cairn/train/learning_rate.hpp> // constant, step, cosine with warm-up
-#include <cairn/train/optimizer.hpp>     // the concept, and what an update is lent
-#include <cairn/train/parameters.hpp>    // the parameters of a network by name
-#include <cairn/train/reduction.hpp>     // buckets of gradients on their way
-#include <cairn/train/samples.hpp>       // what a step takes as inputs and targets
-#include <cairn/train/sgd.hpp>           // SGD
-#include <cairn/train/trainer.hpp>       // parameters, gradients, arena: one step after another
+#include <cairn/train/adam.hpp>             // Adam
+#include <cairn/train/adamw.hpp>            // AdamW
+#include <cairn/train/clip.hpp>             // gradient clipping by norm
+#include <cairn/train/ddp.hpp>              // ddp<Model, Communicator>
+#include <cairn/train/learning_rate.hpp>    // constant, step, cosine with warm-up
+#include <cairn/train/meeting.hpp>          // ranks that differ refuse to start
+#include <cairn/train/optimizer.hpp>        // the concept, and what an update is lent
+#include <cairn/train/parameters.hpp>       // the parameters of a network by name
+#include <cairn/train/reduction.hpp>        // buckets of gradients on their way
+#include <cairn/train/samples.hpp>          // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp>              // SGD
+#include <cairn/train/trainer.hpp>          // parameters, gradients, arena: one step after another
+#include <cairn/train/training_options.hpp> // what a trainer is told besides its types

@@ -34,4 +34,12 @@ TEST_CASE("composite: a checkpoint around everything is the plan of everything")
   static_assert(std::is_same_v<whole<Net>::body, Net> && std::is_same_v<whole<Net>::policy, store_all>);
   static_assert(std::is_same_v<whole<checkpoint<every<3>, Net>>::body, Net>);
   static_assert(std::is_same_v<whole<checkpoint<every<3>, Net>>::policy, every<3>>);
+  static_assert(!whole<Net>::fused && !whole<checkpoint<every<3>, Net>>::fused);
+}
+
+TEST_CASE("composite: a fused update around everything leaves body and policy as they are") {
+  static_assert(whole<fused_update<Net>>::fused && whole<fused_update<checkpoint<every<3>, Net>>>::fused);
+  static_assert(std::is_same_v<whole<fused_update<Net>>::body, Net>);
+  static_assert(std::is_same_v<whole<fused_update<checkpoint<every<3>, Net>>>::body, Net>);
+  static_assert(std::is_same_v<whole<fused_update<checkpoint<every<3>, Net>>>::policy, every<3>>);
 }

@@ -149,7 +149,7 @@ private:
         const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x.data())); // only read
     f[cairn::region::workspace] = arena_.data();
     f.parameters = parameters_.data();
-    f.gradients = gradients_.data();
+    f.gradients = &place_;
     f.accumulation = sums_.size() > 0 ? sums_.data() : nullptr;
     f.state = state_.data();
     f.random = {.seed = a_seed, .step = a_step, .position = 0};
@@ -172,6 +172,7 @@ private:
 
   planned<T> plan_;
   plain::buffer<T> parameters_, gradients_, state_, sums_;
+  cairn::gradient_place<T> place_{gradients_.data(), 0, nullptr};
   plain::buffer<std::byte> arena_; // of exactly the planned size, all 0xFF at first
   bool poison_ = false;
   std::size_t finished_ = 0, discards_ = 0;

@@ -48,7 +48,9 @@ TEST_CASE("reduction: a bucket leaves when it is complete, in order and once, an
   cpu device;
   auto& queue = device.compute();
   doubling comm;
-  reduction<doubling, float, cpu::queue, 4> step(buckets, gradients.data());
+  constexpr std::array<std::size_t, 3> places{0, 2, 3};
+  reduction<doubling, float, cpu::queue, 4> step(buckets, places, gradients.data());
+  CHECK(step.span_of(1).data() == gradients.data() + 2);
 
   for (int round = 0; round < 2; ++round) {
     comm.sent.clear();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/explain.hpp>
@@ -15,6 +16,7 @@
 #include <cairn/net/shapes.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
+#include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/plan_of.hpp>
 
 namespace cairn {
@@ -24,14 +26,16 @@ namespace cairn {
 // that none comes near a compiler's limit.
 //
 // Body is what stands in the network, Policy its checkpoint policy, In the input's shape as dims<...>, Batch the most
-// samples in a step, Element the bytes of a number, As where the chain stands. A block inside has a blueprint too.
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As>
+// samples in a step, Element the bytes of a number, As where the chain stands, Update when its gradients are used. A
+// block inside has a blueprint too.
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As,
+          class Update = used_after_backward>
 struct blueprint;
 
 namespace detail {
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Elements,
-          class Indices>
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
+          class Elements, class Indices>
 struct drawn;
 
 // The blueprint of element I of a chain, which is a block there.
@@ -61,9 +65,9 @@ struct broken_joint {
             pack_element<Chain::shapes.fault_element, typename Chain::elements>>::fits;
 };
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As,
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
           class... Elements, std::size_t... Index>
-struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index_sequence<Index...>> {
+struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, std::index_sequence<Index...>> {
   using elements = pack<Elements...>;
   using self = drawn;
   static constexpr std::size_t batch = Batch;
@@ -116,36 +120,6 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
   static constexpr bool last_adds =
       adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;
 
-  // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
-  struct source {
-    static constexpr chain value{.stages = stages,
-                                 .batch = Batch,
-                                 .input = {In::value.size() * Element, 0},
-                                 .lent = As != role::root,
-                                 .lent_output = As == role::nested || (As == role::residual && last_adds),
-                                 .lent_input_gradient =
-                                     As == role::nested || (As == role::residual && first_adds),
-                                 .keeps_output_gradient = As != role::root};
-  };
-  static constexpr const chain& whole = source::value;
-
-  static constexpr bool policy_fits = [] {
-    if constexpr (requires { Policy::accepts(whole); }) return Policy::accepts(whole);
-    else return true;
-  }();
-  static_assert(policy_fits,
-                "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
-
-  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
-  using trained = plan_of<source, Policy>;
-  using evaluated = plan_of<source, way_up>;
-  static_assert(!fits || bool(trained::proof), "checkpoint: the policy's route is no walk up and back: it "
-                                               "reads what is not there, or leaves a stage out");
-  static constexpr const auto& training = trained::schedule;
-  static constexpr const auto& memory = trained::memory;
-  static constexpr const auto& evaluation = evaluated::schedule;
-  static constexpr const auto& evaluation_memory = evaluated::memory;
-
   // Where the parameters (and the state) of each stage begin in the chain's block, in numbers. Backward finishes the
   // last stage first, and the block is in that order, so that finished gradients are always one span from its start.
   static constexpr std::array<std::size_t, size + 1> parameter_begin = [] {
@@ -168,6 +142,100 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(stages[i].leaves);
     return at;
   }();
+  // What the elements have inside: a layer answers itself, a block through its own blueprint.
+  template <std::size_t I, class E>
+  static constexpr std::size_t count_tensors() {
+    if constexpr (!fits) return 0;
+    else if constexpr (composite<E>::is) return inner<I>::tensors;
+    else return described<E>::parameters(shapes.input[I]).count;
+  }
+  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
+      count_tensors<Index, Elements>()...};
+
+  using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
+  template <std::size_t I, class E>
+  static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
+    if constexpr (!fits) {
+      return out;
+    } else if constexpr (composite<E>::is) {
+      return inner<I>::write_ends(out, begin, leaf);
+    } else {
+      const parameter_list list = described<E>::parameters(shapes.input[I]);
+      const block_layout block{list, Element};
+      for (std::size_t p = 0; p < list.count; ++p)
+        *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
+      ++leaf;
+      return out;
+    }
+  }
+  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{
+      &write_element_ends<Index, Elements>...};
+
+  static constexpr std::size_t tensors = [] {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += element_tensors[order[i]];
+    return sum;
+  }();
+
+  // Every parameter's end in the flat buffer, in the order in which backward finishes them.
+  static constexpr gradient_end* write_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
+    for (std::size_t i = size; i-- > 0;) out = end_writers[order[i]](out, begin + parameter_begin[i], leaf);
+    return out;
+  }
+
+  // The gradients cut into buckets of at most `Most` bytes: between any two tensors, or between layers only.
+  template <std::size_t Most, bool BetweenLayers>
+  static constexpr auto buckets = [] {
+    std::array<gradient_end, tensors + 1> ends{};
+    std::size_t leaf = 0;
+    write_ends(ends.data(), 0, leaf);
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < tensors; ++p) {
+      if (!BetweenLayers || count == 0 || ends[count - 1].leaf != ends[p].leaf) ++count;
+      ends[count - 1] = ends[p];
+    }
+    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, Element, Most);
+  }();
+  // A fused update has them in the arena, each for as long as it is needed.
+  static constexpr bool fused = Update::fused;
+  static constexpr auto windows = [] {
+    if constexpr (fused)
+      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, Element,
+                                       Update::in_flight);
+    else return window_plan<0>{};
+  }();
+
+  // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
+  struct source {
+    static constexpr chain value{.stages = stages,
+                                 .batch = Batch,
+                                 .input = {In::value.size() * Element, 0},
+                                 .lent = As != role::root,
+                                 .lent_output = As == role::nested || (As == role::residual && last_adds),
+                                 .lent_input_gradient =
+                                     As == role::nested || (As == role::residual && first_adds),
+                                 .keeps_output_gradient = As != role::root,
+                                 .windows = windows.windows()};
+  };
+  static constexpr const chain& whole = source::value;
+
+  static constexpr bool policy_fits = [] {
+    if constexpr (requires { Policy::accepts(whole); }) return Policy::accepts(whole);
+    else return true;
+  }();
+  static_assert(policy_fits,
+                "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
+
+  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
+  using trained = plan_of<source, Policy>;
+  using evaluated = plan_of<source, way_up>;
+  static_assert(!fits || bool(trained::proof), "checkpoint: the policy's route is no walk up and back: it "
+                                               "reads what is not there, or leaves a stage out");
+  static constexpr const auto& training = trained::schedule;
+  static constexpr const auto& memory = trained::memory;
+  static constexpr const auto& evaluation = evaluated::schedule;
+  static constexpr const auto& evaluation_memory = evaluated::memory;
+
   static constexpr std::size_t parameter_block = parameter_begin[size];
   static constexpr std::size_t state_block = state_begin[size];
   static constexpr std::size_t leaves = leaf_begin[size];
@@ -215,35 +283,6 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     return s;
   }();
 
-  // What the elements have inside: a layer answers itself, a block through its own blueprint.
-  template <std::size_t I, class E>
-  static constexpr std::size_t count_tensors() {
-    if constexpr (!fits) return 0;
-    else if constexpr (composite<E>::is) return inner<I>::tensors;
-    else return described<E>::parameters(shapes.input[I]).count;
-  }
-  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
-      count_tensors<Index, Elements>()...};
-
-  using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
-  template <std::size_t I, class E>
-  static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    if constexpr (!fits) {
-      return out;
-    } else if constexpr (composite<E>::is) {
-      return inner<I>::write_ends(out, begin, leaf);
-    } else {
-      const parameter_list list = described<E>::parameters(shapes.input[I]);
-      const block_layout block{list, Element};
-      for (std::size_t p = 0; p < list.count; ++p)
-        *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
-      ++leaf;
-      return out;
-    }
-  }
-  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{
-      &write_element_ends<Index, Elements>...};
-
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
     if constexpr (!fits) return 0;
@@ -255,18 +294,6 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
     if constexpr (!fits) return 0;
     else if constexpr (composite<E>::is) return inner<I>::schedule_hash;
     else return 0;
-  }
-
-  static constexpr std::size_t tensors = [] {
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < size; ++i) sum += element_tensors[order[i]];
-    return sum;
-  }();
-
-  // Every parameter's end in the flat buffer, in the order in which backward finishes them.
-  static constexpr gradient_end* write_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    for (std::size_t i = size; i-- > 0;) out = end_writers[order[i]](out, begin + parameter_begin[i], leaf);
-    return out;
   }
 
   static constexpr std::uint64_t network_hash = [] {
@@ -289,9 +316,9 @@ struct drawn<Body, Policy, In, Batch, Element, As, pack<Elements...>, std::index
 
 } // namespace detail
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As>
+template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update>
 struct blueprint
-    : detail::drawn<Body, Policy, In, Batch, Element, As, typename detail::flattened<Body>::elements,
+    : detail::drawn<Body, Policy, In, Batch, Element, As, Update, typename detail::flattened<Body>::elements,
                     std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
 
 namespace detail {
@@ -303,16 +330,21 @@ struct input_source {
 
 } // namespace detail
 
-// The blueprint of a whole network: of a Sequential, or of a checkpoint<Policy, Sequential<...>>.
-template <class Model, std::size_t Batch, class T = float>
+// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update of one
+// of these. What Update says counts for the last only: one rank uses the gradients of each layer at once.
+template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
 using blueprint_of =
     blueprint<typename detail::whole<Model>::body, typename detail::whole<Model>::policy,
               typename detail::dims_of<detail::input_source<typename detail::whole<Model>::body>>::type,
-              Batch, sizeof(T), role::root>;
+              Batch, sizeof(T), role::root,
+              std::conditional_t<detail::whole<Model>::fused, Update, used_after_backward>>;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their
 // gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the
 // out-of-memory test. Not in it: parameters, their gradients and the optimizer's state, which do not depend on Batch.
+//
+// Of a fused_update<...> the gradients are in it: they lie in the arena, a layer's at a time. On several ranks it is
+// trainer<...>::plan::memory.arena that counts, as the arena has two buckets.
 template <class Model, std::size_t Batch, class T = float>
 inline constexpr std::size_t peak_activation_bytes = blueprint_of<Model, Batch, T>::memory.arena;
 

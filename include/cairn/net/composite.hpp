@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <cairn/net/checkpoint.hpp>
+#include <cairn/net/fused_update.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
 
@@ -34,17 +35,38 @@ struct composite<Residual<Layers...>> {
   using body = Sequential<Layers...>;
   using policy = store_all;
 };
-
-// A whole network, as the user gives it: a checkpoint around everything is the plan of everything.
+// A whole network, as the user gives it: a checkpoint around everything is the plan of everything, and a fused update
+// can be around that.
 template <class Model>
 struct whole {
   using body = Model;
   using policy = store_all;
+  static constexpr bool fused = false;
 };
 template <class Policy, class Net>
 struct whole<checkpoint<Policy, Net>> {
   using body = Net;
   using policy = Policy;
+  static constexpr bool fused = false;
+};
+template <class Model>
+struct whole<fused_update<Model>> : whole<Model> {
+  static constexpr bool fused = true;
+};
+
+// One inside of a network has no meaning. It goes on as a checkpoint, so that there is one error and not twenty; and the
+// static_assert stands in a function, as a class in which one has failed is no class any more for clang.
+template <class Model>
+constexpr role refuse_inside() {
+  static_assert(sizeof(Model) == 0,
+                "fused_update: it is a way to train a whole network and stands around all of it: "
+                "fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>");
+  return role::nested;
+}
+template <class Model>
+struct composite<fused_update<Model>>
+    : composite<checkpoint<typename whole<Model>::policy, typename whole<Model>::body>> {
+  static constexpr role as = refuse_inside<Model>();
 };
 
 } // namespace detail

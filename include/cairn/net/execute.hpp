@@ -7,6 +7,7 @@
 
 #include <cairn/net/program.hpp>
 #include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/copy/cpu.hpp>
 
 namespace cairn {
 
@@ -29,6 +30,15 @@ struct events {
   told<std::byte*, std::size_t> discarded{};
 };
 
+// Where gradients are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. Who
+// owns it may move it on while backward runs, whenever a layer's gradients are finished.
+template <class T>
+struct gradient_place {
+  T* start = nullptr;
+  std::size_t begin = 0;
+  const T* zeros = nullptr; // a cache line of them, if there may be anything in the padding behind a tensor
+};
+
 // What one walk of a chain is lent: memory by region, its block of the parameters, and what the step has in common.
 template <class T>
 struct frame {
@@ -36,8 +46,8 @@ struct frame {
   std::array<std::byte*, regions> base{};
   const T* parameters = nullptr;
   T* state = nullptr;
-  T* gradients = nullptr;
-  std::size_t gradient_begin = 0; // where this chain's block begins in the flat buffer
+  const gradient_place<T>* gradients = nullptr;
+  std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
   T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
@@ -162,8 +172,9 @@ private:
       const bool wanted = o.wants_input_gradient && (i > 0 || outer_wants_input_gradient());
       call.input_gradient = wanted ? frame_.numbers(at.input_gradient) : nullptr;
       call.parameters = {frame_.parameters + begin, e.parameter_layout.offsets.data()};
-      T* const sums = frame_.gradients + begin;
-      const bool accumulates = frame_.accumulation != nullptr && e.parameter_layout.size > 0;
+      const bool has_parameters = e.parameter_layout.size > 0;
+      T* const sums = has_parameters ? gradients_at(frame_.gradient_begin + begin) : nullptr;
+      const bool accumulates = frame_.accumulation != nullptr && has_parameters;
       call.gradients = {accumulates ? frame_.accumulation : sums, e.parameter_layout.offsets.data()};
       call.tape = frame_.bytes(at.tape);
       call.workspace = frame_.bytes(at.workspace);
@@ -172,7 +183,8 @@ private:
       if (adds_gradient(i)) call.addend = frame_.numbers({region::output_gradient, 0});
       e.backward(queue_, call);
       if (accumulates) add_gradients(e, sums);
-      if (e.parameter_layout.size > 0 && frame_.tell != nullptr)
+      if (has_parameters && frame_.gradients->zeros != nullptr) clear_padding(e, sums);
+      if (has_parameters && frame_.tell != nullptr)
         frame_.tell->finished(frame_.gradient_begin + begin + e.parameter_layout.size);
     }
   }
@@ -182,6 +194,21 @@ private:
     if (!program_.adds_at_end || !outer_wants_input_gradient()) return;
     add(queue_, frame_.rows * program_.input_shape.size(), frame_.numbers({region::input_gradient, 0}),
         frame_.numbers({region::output_gradient, 0}), frame_.numbers(at.input_gradient));
+  }
+
+  T* gradients_at(std::size_t number) const {
+    return frame_.gradients->start + (number - frame_.gradients->begin);
+  }
+
+  // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
+  // the gradients' own.
+  void clear_padding(const typename code::element& e, T* gradients) {
+    const block_layout& layout = e.parameter_layout;
+    for (std::size_t k = 0; k < e.parameters.count; ++k) {
+      const std::size_t end = layout.offsets[k] + e.parameters.items[k].extents.size();
+      const std::size_t next = k + 1 < e.parameters.count ? layout.offsets[k + 1] : layout.size;
+      if (end < next) copy(queue_, next - end, gradients + end, frame_.gradients->zeros);
+    }
   }
 
   // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor:
@@ -209,7 +236,6 @@ private:
     lent[region::workspace] = frame_.bytes(at.workspace);
     lent.parameters += program_.parameter_begin[i];
     lent.state += program_.state_begin[i];
-    if (lent.gradients != nullptr) lent.gradients += program_.parameter_begin[i];
     lent.gradient_begin += program_.parameter_begin[i];
     lent.random = random(i);
     return lent;

@@ -1,9 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+
 #include <cairn/ops/squared_norm/cpu.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+template <class Given>
+constexpr void refuse_to_clip() {
+  static_assert(
+      sizeof(Given) == 0,
+      "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
+      "there are never all of them; leave out .clip, or train without fused_update");
+}
+
+// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
+// a number without being asked, so that `.clip = {1}` gets there.
+struct no_norm {
+  constexpr no_norm() = default;
+  template <class Number>
+  constexpr no_norm(Number) {
+    refuse_to_clip<Number>();
+  }
+};
+struct no_clip {
+  no_norm max_norm{};
+};
+
+} // namespace detail
 
 // Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
 // it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
@@ -14,6 +41,12 @@ struct clip_norm {
   constexpr double scale(double norm) const {
     const double factor = max_norm / (norm + 1e-6);
     return max_norm <= 0 || factor > 1 ? 1 : factor;
+  }
+
+  template <std::same_as<detail::no_clip> None>
+  constexpr operator None() const {
+    detail::refuse_to_clip<None>();
+    return {};
   }
 };
 

@@ -7,7 +7,9 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/net/composite.hpp>
 #include <cairn/plan/buckets.hpp>
+#include <cairn/plan/gradient_windows.hpp>
 
 namespace cairn {
 
@@ -49,7 +51,8 @@ struct ddp_options {
 // gradients are summed over Communicator in buckets before each update. It computes what Model computes.
 //
 // It owns the model: a trainer of ddp<Model, ...> is the only thing that can run it, and that one reduces. The options
-// are bucket_bytes<N> and overlapped or after_backward.
+// are bucket_bytes<N> and overlapped or after_backward. Of a fused_update the next bucket has to be complete before one
+// is waited for, so that two are in memory at a time.
 template <class Model, class Communicator, class... Options>
 struct ddp {
   using model = Model;
@@ -65,7 +68,14 @@ struct replica {
   using model = Model;
   using communicator_type = loopback;
   using options = ddp_options<>;
+  using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
   static constexpr bool distributed = false;
+  static constexpr bool updates_outside = false;
+};
+template <class Model, class Communicator, class... Options>
+struct replica<fused_update<ddp<Model, Communicator, Options...>>>
+    : replica<ddp<Model, Communicator, Options...>> {
+  static constexpr bool updates_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
 struct replica<ddp<Model, Communicator, Options...>> {
@@ -73,7 +83,9 @@ struct replica<ddp<Model, Communicator, Options...>> {
   using model = Model;
   using communicator_type = Communicator;
   using options = ddp_options<Options...>;
+  using update = used_in_backward<options::bytes, 2>;
   static constexpr bool distributed = true;
+  static constexpr bool updates_outside = false;
 };
 
 } // namespace detail

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,6 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/batch.hpp>
-#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/data/tensor_view.hpp>
 #include <cairn/device/cpu.hpp>
@@ -23,34 +21,30 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/loss.hpp>
 #include <cairn/plan/buckets.hpp>
-#include <cairn/train/clip.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/meeting.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/reduction.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/training_options.hpp>
 
 namespace cairn {
-
-// What a trainer may be told besides its types.
-struct training_options {
-  std::size_t threads = 1; // inside one operation, on a device that has a choice
-  bool check_loss = false; // throw when a loss is not a finite number, before anything is updated
-  clip_norm clip{};        // of the gradients, over all ranks and micro-batches
-};
 
 // Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
-// Model is a network, a checkpoint<Policy, network> or a ddp<..., Communicator>; Batch is batch<N>, the most samples in
-// a step. A step takes any number of them from 1 to N.
+// Model is a network, a checkpoint<Policy, network>, a fused_update of one of these or a ddp<..., Communicator>; Batch is
+// batch<N>, the most samples in a step. A step takes any number of them from 1 to N.
 template <class Model, class Loss, class Optimizer, class Batch, class T = float, class Device = cpu>
 class trainer {
   using replica = detail::replica<Model>;
   using queue = typename Device::queue;
 
 public:
-  using plan = blueprint_of<typename replica::model, Batch::size, T>;
+  using plan = blueprint_of<typename replica::model, Batch::size, T, typename replica::update>;
+  static constexpr bool fused = plan::fused;
+  using options = std::conditional_t<fused, fused_training_options, training_options>;
   using communicator_type = typename replica::communicator_type;
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
@@ -59,44 +53,36 @@ public:
   static_assert(Loss::accepts(output_shape),
                 "trainer: this loss does not accept what the last layer produces");
 
-  // The buckets of the flat gradient buffer, in the order in which they leave.
-  static constexpr auto buckets = [] {
-    std::array<gradient_end, plan::tensors + 1> ends{};
-    std::size_t leaf = 0;
-    plan::write_ends(ends.data(), 0, leaf);
-    return make_buckets<plan::tensors + 1>(std::span<const gradient_end>{ends.data(), plan::tensors},
-                                           sizeof(T), replica::options::bytes);
-  }();
+  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  static constexpr const auto &buckets = plan::template buckets < fused ? replica::update::bytes
+                                                                        : replica::options::bytes,
+                              fused > ;
 
   // What every rank of a job must share with the others.
-  static constexpr fingerprint print = [] {
-    hash64 cut;
-    for (const bucket& b : buckets.buckets()) cut.add(b.end);
-    fingerprint f;
-    f.words = {plan::network_hash, plan::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
-               hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
-    return f;
-  }();
+  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, seed s = {},
-                   training_options options = {}) requires(!replica::distributed)
-      : trainer(nullptr, optimizer, s, options) {}
+  explicit trainer(Optimizer optimizer, seed s = {}, options given = {}) requires(!replica::distributed)
+      : trainer(nullptr, optimizer, s, given) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {},
-                   training_options options = {}) requires(replica::distributed)
-      : trainer(&comm, optimizer, s, options) {
+                   options given = {}) requires(replica::distributed)
+      : trainer(&comm, optimizer, s, given) {
     static_assert(communicator<communicator_type, queue>,
                   "ddp: this is no communicator for the trainer's device");
-    meet();
+    meet(comm, device_.compute(), print, settings_of<Loss>(optimizer_, max_norm(), fused));
+    share(comm, device_.compute(), {parameters_.data(), parameters_.size()});
+    if (state_.size() > 0) share(comm, device_.compute(), {state_.data(), state_.size()});
   }
 
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
   // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
-  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples.
+  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples. An exception out of it leaves
+  // the parameters as they were, if it came before the first update: with a fused update that is inside of backward, so
+  // that a rank that fails during one leaves the others with some parameters updated and some not.
   template <numbers Inputs, numbers Targets>
   double step(const Inputs& inputs, const Targets& targets) {
     reducing_ = true;
@@ -109,6 +95,9 @@ public:
   // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
   template <numbers Inputs, numbers Targets>
   double accumulate(const Inputs& inputs, const Targets& targets) {
+    static_assert(
+        !fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
+                "fused update there are never all of them; use step(), or train without fused_update");
     if (accumulation_.size() == 0) accumulation_ = device_.allocate(largest_block() * sizeof(T));
     reducing_ = false;
     return micro_batch(inputs, targets);
@@ -131,9 +120,14 @@ public:
     return take_loss(rows, targets, numbers_at(evaluated().input), nullptr);
   }
 
-  // The flat buffers; parameters and gradients lie in the order in which backward finishes them.
+  // The flat buffers; parameters and gradients lie in the order in which backward finishes them. A fused update has no
+  // gradients to show.
   std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
   std::span<const T> gradients() const {
+    static_assert(
+        !fused,
+        "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
+        "never all of them; train without fused_update to look at them");
     return {reinterpret_cast<const T*>(gradients_.data()), plan::parameter_block};
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
@@ -159,20 +153,40 @@ public:
   // A 64-bit number of all parameters' bits: see checksum().
   std::uint64_t checksum() const { return cairn::checksum({parameters_.data(), parameters_.size()}); }
 
-  // Told of every place in the arena that a step discards: first byte and how many. For tests and for the curious.
+  // Told of every place in the arena that a step discards: first byte and how many; with a fused update of a bucket's
+  // too, when it was used. For tests and for the curious.
   void on_discard(told<std::byte*, std::size_t> listener) { discarded_ = listener; }
 
 private:
   static constexpr std::size_t arena_bytes = std::max(plan::memory.arena, plan::evaluation_memory.arena);
 
-  trainer(communicator_type* comm, Optimizer optimizer, seed s, training_options options)
-      : comm_(comm), optimizer_(optimizer), options_(options), seed_(s),
-        device_(typename Device::options{options.threads}),
+  // Where each bucket lies, in numbers: in the arena if the update is fused, else in the flat buffer.
+  static constexpr auto bucket_places = [] {
+    std::array<std::size_t, buckets.size() + 1> at{};
+    for (std::size_t b = 0; b < buckets.size(); ++b)
+      if constexpr (fused) at[b] = plan::memory.windows[plan::windows.of_bucket[b]].offset() / sizeof(T);
+      else at[b] = buckets[b].begin;
+    return at;
+  }();
+
+  trainer(communicator_type* comm, Optimizer optimizer, seed s, options given)
+      : comm_(comm), optimizer_(optimizer), options_(given), seed_(s),
+        device_(typename Device::options{given.threads}),
         parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
-        gradients_(device_.allocate(plan::parameter_block * sizeof(T))),
+        gradients_(device_.allocate(fused ? alignment : plan::parameter_block * sizeof(T))),
         state_(device_.allocate(plan::state_block * sizeof(T))), arena_(device_.allocate(arena_bytes)),
-        reduction_(buckets.buckets(), reinterpret_cast<T*>(gradients_.data())),
+        reduction_(buckets.buckets(), bucket_places,
+                   reinterpret_cast<T*>(fused ? arena_.data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
+    static_assert(
+        !replica::updates_outside,
+        "fused_update<ddp<...>>: write ddp<fused_update<...>, Communicator>: the update is a part of the "
+        "model that is replicated");
+    static_assert(
+        !fused || replica::options::overlaps,
+        "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves before "
+        "its end; leave after_backward out");
+    if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = device_.allocate(plan::parameter_block * sizeof(T));
     initialize(code(), parameters(), s);
@@ -192,39 +206,9 @@ private:
     else return alone_;
   }
 
-  // Refuses ranks that were built from something else, then takes rank 0's parameters and state.
-  void meet() {
-    fingerprint first = print;
-    const auto share = [this](std::span<std::byte> bytes) {
-      auto sent = comm().broadcast(device_.compute(), bytes, 0);
-      sent.wait(device_.compute());
-    };
-    share(std::as_writable_bytes(std::span{first.words}));
-    if (const std::size_t part = print.differs(first); part != fingerprint::parts)
-      throw error("ddp: rank " + std::to_string(comm().rank()) +
-                  " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
-                  " on every rank, found fingerprints " + std::to_string(print.words[part]) + " and " +
-                  std::to_string(first.words[part]) + "; start every rank from the same program");
-    std::uint64_t same = settings();
-    share(std::as_writable_bytes(std::span{&same, 1}));
-    if (same != settings())
-      throw error("ddp: rank " + std::to_string(comm().rank()) +
-                  " and rank 0 would make different steps: expected the same loss, optimizer, learning rate "
-                  "and clipping on every rank, found others; give every rank the same arguments");
-    share({parameters_.data(), parameters_.size()});
-    if (state_.size() > 0) share({state_.data(), state_.size()});
-  }
-
-  // What decides over an update and is no constant of the network.
-  std::uint64_t settings() const {
-    hash64 h;
-    h.add(type_name<Loss>())
-        .add(type_name<Optimizer>())
-        .add(std::bit_cast<std::uint64_t>(options_.clip.max_norm));
-    h.add(std::bit_cast<std::uint64_t>(double{optimizer_.learning_rate})).add(optimizer_.states());
-    if constexpr (requires { optimizer_.settings(); })
-      for (const double number : optimizer_.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-    return h.value();
+  double max_norm() const { // 0: nothing is clipped
+    if constexpr (fused) return 0;
+    else return options_.clip.max_norm;
   }
 
   T* numbers_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
@@ -238,7 +222,7 @@ private:
     f[region::workspace] = arena_.data();
     f.parameters = parameters().data();
     f.state = state().data();
-    f.gradients = reinterpret_cast<T*>(gradients_.data());
+    f.gradients = &place_;
     f.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
     f.random = {.seed = seed_.value, .step = random_step_, .position = 0};
     f.why = why;
@@ -306,6 +290,7 @@ private:
                   std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reduction_.begin();
+    if constexpr (fused) begin_updates();
     run_back(code(), device_.compute(), lent);
     ++micro_batches_;
     return loss;
@@ -314,39 +299,70 @@ private:
   // Called by the executor when the gradients below `end` are complete: buckets leave.
   static void finished(void* self, std::size_t end) {
     auto* const me = static_cast<trainer*>(self);
-    if (me->reducing_ && replica::options::overlaps)
+    if constexpr (fused) me->use_finished(end);
+    else if (me->reducing_ && replica::options::overlaps)
       me->reduction_.send(me->comm(), me->device_.compute(), end);
   }
 
+  // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
+  // the one that has been on its way for long enough comes back and is used.
+  void begin_updates() {
+    ++steps_;
+    updated_ = 0;
+    go_to_bucket(0);
+  }
+  void go_to_bucket(std::size_t b) {
+    if (b < buckets.size())
+      place_ = {reduction_.span_of(b).data(), buckets[b].begin, reinterpret_cast<T*>(gradients_.data())};
+  }
+  void use_finished(std::size_t end) {
+    const std::size_t before = reduction_.left();
+    reduction_.send(comm(), device_.compute(), end);
+    if (reduction_.left() == before) return; // a layer inside a bucket
+    while (updated_ + replica::update::in_flight <= reduction_.left()) use_bucket(updated_++);
+    go_to_bucket(reduction_.left());
+  }
+  void use_bucket(std::size_t b) {
+    update_bucket(b, 1.0 / static_cast<double>(comm().size()), true);
+    const auto used = std::as_writable_bytes(reduction_.span_of(b));
+    discarded_(used.data(), used.size());
+  }
+
   // Waits for each bucket just before its update. With clipping all have to be there first.
-  void update() {
+  void update() requires(!fused) {
     auto& q = device_.compute();
     reduction_.send(comm(), q, plan::parameter_block);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     micro_batches_ = 0;
     ++steps_;
-    T* const first = reinterpret_cast<T*>(gradients_.data());
-    const bool clips = options_.clip.max_norm > 0;
+    const bool clips = max_norm() > 0;
     if (clips) {
       for (std::size_t b = 0; b < buckets.size(); ++b) reduction_.wait(q, b);
       double squares = 0;
-      squared_norm(q, &squares, static_cast<const T*>(first), plan::parameter_block);
+      squared_norm(q, &squares, gradients().data(), plan::parameter_block);
       gradient_norm_ = std::sqrt(squares) * scale;
       scale *= options_.clip.scale(gradient_norm_);
     }
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-      if (!clips) reduction_.wait(q, b);
-      update_call<T> call{};
-      call.count = buckets[b].size();
-      call.parameters = parameters().data() + buckets[b].begin;
-      call.gradients = first + buckets[b].begin;
-      for (std::size_t i = 0; i < optimizer_.states(); ++i)
-        call.states[i] = reinterpret_cast<T*>(optimizer_state_[i].data()) + buckets[b].begin;
-      call.scale = scale;
-      call.learning_rate = learning_rate_;
-      call.step = steps_;
-      optimizer_.update(q, call);
-    }
+    for (std::size_t b = 0; b < buckets.size(); ++b) update_bucket(b, scale, !clips);
+  }
+  void update() requires(fused) { // what is still on its way at the end
+    while (updated_ < buckets.size()) use_bucket(updated_++);
+    micro_batches_ = 0;
+  }
+
+  void update_bucket(std::size_t b, double scale, bool waits) {
+    auto& q = device_.compute();
+    if (waits) reduction_.wait(q, b);
+    update_call<T> call{};
+    call.count = buckets[b].size();
+    call.parameters = parameters().data() + buckets[b].begin;
+    call.gradients = reduction_.span_of(b).data();
+    for (std::size_t i = 0; i < optimizer_.states(); ++i)
+      call.states[i] = reinterpret_cast<T*>(optimizer_state_[i].data()) + buckets[b].begin;
+    call.scale = scale;
+    call.learning_rate = learning_rate_;
+    call.step = steps_;
+    optimizer_.update(q, call);
   }
 
   // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
@@ -355,17 +371,19 @@ private:
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<replica::distributed, std::monostate, loopback> alone_{};
   Optimizer optimizer_;
-  training_options options_;
+  options options_;
   seed seed_;
   Device device_;
   typename Device::memory parameters_;
-  typename Device::memory gradients_;
+  typename Device::memory gradients_; // of a fused update, which has no such buffer: a cache line of zeros
   typename Device::memory state_;
   typename Device::memory arena_;
   typename Device::memory accumulation_;
   std::array<typename Device::memory, 2> optimizer_state_;
   reduction<communicator_type, T, queue, plan::tensors + 1>
       reduction_; // after the gradients, so it goes first
+  gradient_place<T> place_{};
+  std::size_t updated_ = 0; // buckets of this step, if the update is fused
   std::size_t micro_batches_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t random_step_ = 0;

@@ -15,15 +15,18 @@
 // pair.
 namespace {
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::size_t> allocated_bytes{0};
 } // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
+  allocated_bytes += bytes;
   if (void* const block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   ++allocations;
+  allocated_bytes += bytes;
   const auto to = static_cast<std::size_t>(alignment);
   if (void* const block = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return block;
   throw std::bad_alloc();
@@ -76,6 +79,29 @@ TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
   CHECK(allocations == before);
 }
 
+TEST_CASE("trainer: a step with a fused update allocates nothing, and its trainer no gradients") {
+  const samples a(6, 1), b(4, 2);
+  trainer<fused_update<checkpoint<sqrt_n, Net>>, CrossEntropyLoss, Adam, batch<6>> t{
+      Adam{}, seed{3}, {.threads = 2, .check_loss = true}};
+  const std::size_t first = allocations;
+  for (int i = 0; i < 3; ++i) {
+    t.step(a.x, a.y);
+    t.step(b.x, b.y);
+    t.evaluate(b.x);
+  }
+  CHECK(allocations == first);
+
+  // Parameters, momentum, state and the arena; and less than a kibibyte beside them.
+  using large =
+      Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
+  using fused_trainer = trainer<fused_update<large>, CrossEntropyLoss, SGD, batch<6>>;
+  const std::size_t before = allocated_bytes;
+  const fused_trainer small{testing::momentum, seed{3}};
+  constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
+  CHECK(allocated_bytes - before <
+        2 * block + fused_trainer::plan::memory.arena + cpu::queue::scratch_bytes + 1024);
+}
+
 TEST_CASE("trainer: ranks allocate nothing in a step") {
   const samples a(6, 1), b(4, 2);
   for (const int ranks : {1, 3}) {
@@ -98,4 +124,24 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
     });
     CHECK(found == 0);
   }
+}
+
+TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
+  const samples a(6, 1), b(4, 2);
+  std::barrier gate(2);
+  std::atomic<std::size_t> found{0};
+  threads{2}.run([&](threads::rank& rank) {
+    trainer<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1000>>,
+            CrossEntropyLoss, SGD, batch<6>>
+        t{rank, testing::momentum, seed{3}};
+    t.step(a.x, a.y);
+    gate.arrive_and_wait();
+    const std::size_t before = allocations;
+    gate.arrive_and_wait();
+    for (int i = 0; i < 5; ++i) t.step(b.x, b.y);
+    gate.arrive_and_wait();
+    if (rank.rank() == 0) found = allocations - before;
+    gate.arrive_and_wait();
+  });
+  CHECK(found == 0);
 }

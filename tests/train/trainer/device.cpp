@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include <cairn/train/trainer.hpp>
@@ -21,17 +22,24 @@ template <class Model, forgets Forgets, class... Options>
 using recorded = trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD,
                          batch<6>, float, recording::device>;
 
-// Two steps, the second of two micro-batches, and an evaluation between them.
+// Writes down what a trainer discards.
 template <class Trainer>
-std::string fault_of_training(bool clips = false) {
-  typename Trainer::communicator_type comm;
-  Trainer t{comm, testing::momentum, seed{3}, {.clip = {clips ? 0.5 : 0.0}}};
+recording::log& record_discards(Trainer& t) {
   recording::log& log = t.device().log();
   t.on_discard({[](void* self, std::byte* first, std::size_t count) {
                   static_cast<recording::log*>(self)->entries.push_back(
                       {recording::kind::discard, 0, "discard", {{first, first + count, true}}, 0});
                 },
                 &log});
+  return log;
+}
+
+// Two steps, the second of two micro-batches, and an evaluation between them.
+template <class Trainer>
+std::string fault_of_training(bool clips = false) {
+  typename Trainer::communicator_type comm;
+  Trainer t{comm, testing::momentum, seed{3}, {.clip = {clips ? 0.5 : 0.0}}};
+  recording::log& log = record_discards(t);
   const testing::samples a(6, 1), b(4, 2), c(6, 3);
   t.step(a.x, a.y);
   t.evaluate(b.x);
@@ -44,6 +52,31 @@ std::string fault_of_training(bool clips = false) {
   return recording::fault_of(log, t.arena());
 }
 
+// Three steps with a fused update, and an evaluation between them. On one rank there is nobody to sum with.
+template <class Trainer>
+std::string fault_of_fused_training() {
+  typename Trainer::communicator_type comm;
+  Trainer t = [&] {
+    if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback>)
+      return Trainer{testing::momentum, seed{3}};
+    else return Trainer{comm, testing::momentum, seed{3}};
+  }();
+  recording::log& log = record_discards(t);
+  const testing::samples a(6, 1), b(4, 2), c(6, 3);
+  t.step(a.x, a.y);
+  t.evaluate(b.x);
+  t.step(b.x, b.y);
+  t.step(c.x, c.y);
+  std::size_t updates = 0;
+  for (const recording::entry& e : log.entries) updates += e.name == "sgd";
+  CHECK(updates == 3 * Trainer::buckets.size());
+  return recording::fault_of(log, t.arena());
+}
+
+template <class Model>
+using recorded_alone =
+    trainer<fused_update<Model>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
+
 } // namespace
 
 TEST_CASE("trainer: on a device with queues every op waits for what it depends on") {
@@ -53,6 +86,17 @@ TEST_CASE("trainer: on a device with queues every op waits for what it depends o
   CHECK(fault_of_training<recorded<checkpoint<sqrt_n, Layers>, forgets::nothing>>(true) == "");
 }
 
+TEST_CASE("trainer: with a fused update every op waits too, and no place is used before it is free") {
+  CHECK(fault_of_fused_training<recorded_alone<Layers>>() == "");
+  CHECK(fault_of_fused_training<recorded_alone<checkpoint<sqrt_n, Layers>>>() == "");
+  CHECK(fault_of_fused_training<recorded_alone<checkpoint<recompute_all, Layers>>>() == "");
+  CHECK(fault_of_fused_training<recorded<fused_update<Layers>, forgets::nothing, bucket_bytes<1>>>() == "");
+  CHECK(fault_of_fused_training<recorded<fused_update<checkpoint<recompute_all, Layers>>, forgets::nothing,
+                                         bucket_bytes<2000>>>() == "");
+  CHECK(fault_of_fused_training<recorded<fused_update<checkpoint<sqrt_n, Layers>>, forgets::nothing>>() ==
+        "");
+}
+
 TEST_CASE("trainer: a wait that is left out is found") {
   const auto update =
       fault_of_training<recorded<Layers, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
@@ -60,6 +104,12 @@ TEST_CASE("trainer: a wait that is left out is found") {
   const auto sum =
       fault_of_training<recorded<Layers, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
   CHECK(testing::has(sum, "all_reduce on queue 1 does not wait for "));
+  const auto fused = fault_of_fused_training<
+      recorded<fused_update<Layers>, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
+  CHECK(testing::has(fused, "does not wait for all_reduce on queue 1"));
+  const auto fused_sum = fault_of_fused_training<
+      recorded<fused_update<Layers>, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
+  CHECK(testing::has(fused_sum, "all_reduce on queue 1 does not wait for "));
 }
 
 TEST_CASE("trainer: the proof finds what is read before it is there and after it was discarded") {

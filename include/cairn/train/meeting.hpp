@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/plan/buckets.hpp>
+#include <cairn/plan/fingerprint.hpp>
+
+namespace cairn {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers and how its gradients are cut.
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number.
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Optimizer& optimizer, double max_norm, bool fused) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (requires { optimizer.settings(); })
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  return h.value();
+}
+
+// Replaces these bytes by those of rank 0.
+template <class Communicator, class Queue>
+void share(Communicator& comm, Queue& queue, std::span<std::byte> bytes) {
+  auto sent = comm.broadcast(queue, bytes, 0);
+  sent.wait(queue);
+}
+
+// Throws on every rank that was built from something else than rank 0, or was given other settings.
+template <class Communicator, class Queue>
+void meet(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings) {
+  fingerprint first = own;
+  share(comm, queue, std::as_writable_bytes(std::span{first.words}));
+  if (const std::size_t part = own.differs(first); part != fingerprint::parts)
+    throw error("ddp: rank " + std::to_string(comm.rank()) +
+                " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
+                " on every rank, found fingerprints " + std::to_string(own.words[part]) + " and " +
+                std::to_string(first.words[part]) + "; start every rank from the same program");
+  std::uint64_t same = settings;
+  share(comm, queue, std::as_writable_bytes(std::span{&same, 1}));
+  if (same != settings)
+    throw error(
+        "ddp: rank " + std::to_string(comm.rank()) +
+        " and rank 0 would make different steps: expected the same loss, optimizer, learning rate, "
+        "clipping and fused_update on every rank, found others; start every rank from the same program "
+        "with the same arguments");
+}
+
+} // namespace cairn
