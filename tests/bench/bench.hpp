@@ -30,11 +30,13 @@ struct request {
 };
 
 // One line of output. step_ms is the median over the steps, of the slowest rank; step_mib the most bytes that a step
-// needs beyond parameters, optimizer state and batch, so gradients count; scratch_mib is what products have for packing
-// besides, for all of the process; exposed_ms how long a step waits for communication.
+// needs beyond parameters, optimizer state and batch: gradients_mib for gradients in a buffer of their own and
+// activations_mib for the arena, where a fused update has those that are there at a time; scratch_mib is what products
+// have for packing besides, for all of the process; exposed_ms how long a step waits for communication.
 struct figures {
   std::string mode;
   std::size_t batch = 0, depth = 0, parameters = 0, arena = 0;
+  bool fused = false;
   double flops = 0; // of one step of one rank
   std::vector<double> milliseconds{};
   std::vector<double> exposed{};
@@ -50,7 +52,7 @@ inline double median(std::vector<double> list) {
 inline void print(const request& asked, const figures& f) {
   const double step = median(f.milliseconds);
   const double least = *std::min_element(f.milliseconds.begin(), f.milliseconds.end());
-  const double gradients = static_cast<double>(f.parameters) * 4 / 0x1p20;
+  const double gradients = f.fused ? 0 : static_cast<double>(f.parameters) * 4 / 0x1p20;
   std::printf(
       "{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"threads\": %zu, \"world\": %zu, "
       "\"batch\": %zu, "
@@ -113,6 +115,7 @@ figures describe_step(const char* mode, std::size_t depth) {
   out.depth = depth;
   out.parameters = plan::parameters;
   out.arena = plan::memory.arena;
+  out.fused = plan::fused;
   out.flops =
       static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
   return out;

@@ -31,7 +31,11 @@ WORKLOADS = [
     ("chain 10 sqrt", "chain --mode sqrt --depth 10 --steps 10 --warmup 2", None),
     ("chain 100", "chain --mode naive --depth 100 --steps 4 --warmup 1", 1.15),
     ("chain 100 sqrt", "chain --mode sqrt --depth 100 --steps 4 --warmup 1", None),
+    ("chain 100 fused", "chain --mode fused --depth 100 --steps 4 --warmup 1", None),
+    ("chain 100 fused sqrt", "chain --mode fused_sqrt --depth 100 --steps 4 --warmup 1", None),
 ]
+# The peer has no fused update: these stand beside its ordinary step.
+BESIDE = {"chain 100 fused": "chain 100", "chain 100 fused sqrt": "chain 100 sqrt"}
 PROGRAM_TARGETS = {"small": 12, "medium": 3}
 SWEEP = [("overlapped", mb) for mb in (0.0625, 0.25, 1, 4, 25)] + [("after_backward", mb) for mb in (1, 25)]
 
@@ -95,7 +99,7 @@ def main():
                 others[name][size].append(float(re.search(size + r"\s+([0-9.]+)\s+us", text).group(1)))
         for name, words, _ in chosen:
             ours.setdefault(name, []).append(figures([a.bench, *words.split()]))
-            if peer:
+            if peer and name not in BESIDE:
                 theirs.setdefault(name, []).append(figures([*peer, *words.split()]))
             done += 1
             print(f"\r{done}/{total} {name:20}", end="", file=sys.stderr, flush=True)
@@ -123,13 +127,15 @@ def main():
            "The floor of a step is its floating-point operations over the first figure; next to it the bytes that an update "
            "with momentum moves, 20 for each parameter, over the bandwidth of the level that they fit in. `live` is the most "
            "that a step needs beyond parameters, optimizer state and batch. Gradients count in it, as in the peer's: Cairn "
-           "has all of them for the whole step, PyTorch makes them while it frees activations. Cairn's packing scratch, "
+           "has all of them for the whole step, or a layer's at a time if the update is fused; PyTorch makes them while it "
+           "frees activations, and keeps them. It has no fused update and is shown with its ordinary one. Cairn's packing scratch, "
            "1 MiB a thread, is left out, and so are the buffers inside the peer's products.\n",
            "## One rank\n"]
     rows = []
     for name, _, target in chosen:
         mine = middle(ours[name], "step_ms")
-        yours = middle(theirs.get(name, []), "step_ms")
+        peers = theirs.get(BESIDE.get(name, name), [])
+        yours = middle(peers, "step_ms")
         flops = middle(ours[name], "flops")
         update = 20 * middle(ours[name], "parameters")
         rate = l2 if update < 2**20 else l3 if update < 32 * 2**20 else memory
@@ -137,7 +143,7 @@ def main():
         rows.append([name, number(mine), number(yours), number(yours / mine if yours else None) + (" x" if yours else ""),
                      f"{target} x" if target else "-", number(floor), number(update / rate / 1e6), number(mine / floor),
                      number(flops / mine / 1e6), number(middle(ours[name], "step_mib")),
-                     number(middle(theirs.get(name, []), "step_mib"))])
+                     number(middle(peers, "step_mib"))])
     out.append(table(["workload", "Cairn ms", "PyTorch ms", "ratio", "target", "floor: FLOPs ms", "update's bytes ms",
                       "Cairn / FLOPs' floor", "GFLOP/s", "live MiB", "PyTorch live MiB"], rows))
     if "chain 100" in ours and "chain 100 sqrt" in ours:
@@ -146,6 +152,13 @@ def main():
                    f"{middle(part, 'activations_mib') / middle(full, 'activations_mib'):.3f}, time "
                    f"{statistics.median(p['step_ms'] / f['step_ms'] for p, f in zip(part, full)):.3f} where the operations say "
                    f"{middle(part, 'flops') / middle(full, 'flops'):.3f}.\n")
+    if {"chain 100", "chain 100 fused", "chain 100 fused sqrt"} <= ours.keys():
+        plain = ours["chain 100"]
+        fused = [f"`{name}` {middle(ours[key], 'step_mib'):.1f} MiB at "
+                 f"{statistics.median(p['step_ms'] / f['step_ms'] for p, f in zip(ours[key], plain)):.3f} of that time"
+                 for name, key in (("store_all", "chain 100 fused"), ("sqrt_n", "chain 100 fused sqrt"))]
+        out.append(f"With a fused update, against {middle(plain, 'step_mib'):.1f} MiB and the time of `store_all` without: "
+                   + "; ".join(fused) + ".\n")
     if programs:
         out.append("## The tutorial's FFNet against other C++ libraries\n")
         rows = []
