@@ -16,9 +16,10 @@
 #include <cairn/plan/arrange.hpp> // lifetimes to offsets in one arena
 #include <cairn/plan/buckets.hpp> // which gradients leave together, and after which op
 #include <cairn/plan/budget.hpp>
-#include <cairn/plan/buffer.hpp>      // a buffer and how long it lives
-#include <cairn/plan/chain.hpp>       // what every stage costs, keeps and reads
-#include <cairn/plan/fingerprint.hpp> // one number that all ranks share
+#include <cairn/plan/buffer.hpp>         // a buffer and how long it lives
+#include <cairn/plan/chain.hpp>          // what every stage costs, keeps and reads
+#include <cairn/plan/checked_policy.hpp> // a policy that cannot plan, in a sentence
+#include <cairn/plan/fingerprint.hpp>    // one number that all ranks share
 #include <cairn/plan/front.hpp>
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
@@ -106,13 +107,14 @@
 #include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
 #include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 
-#include <cairn/comm/call_ring.hpp>       // what the ranks ask for, in order
-#include <cairn/comm/communicator.hpp>    // the concept: joins the ranks of one job
-#include <cairn/comm/fault_injecting.hpp> // a communicator that fails where it is told
-#include <cairn/comm/loopback.hpp>        // one rank alone
-#include <cairn/comm/ordered_sum.hpp>     // sums in the order of the ranks
-#include <cairn/comm/thread_group.hpp>    // what the ranks of one process share
-#include <cairn/comm/threads.hpp>         // the ranks of a job as threads of one process
+#include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
+#include <cairn/comm/checked_communicator.hpp> // what is no communicator, in a sentence
+#include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
+#include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
+#include <cairn/comm/loopback.hpp>             // one rank alone
+#include <cairn/comm/ordered_sum.hpp>          // sums in the order of the ranks
+#include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
+#include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/file.hpp>             // a file that is there whole or not at all
@@ -125,45 +127,56 @@
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
 
-#include <cairn/layer/describe.hpp>   // what a layer says of itself, with the defaults
-#include <cairn/layer/dropout.hpp>    // Dropout
-#include <cairn/layer/flatten.hpp>    // Flatten
-#include <cairn/layer/gelu.hpp>       // GELU
-#include <cairn/layer/input.hpp>      // Input<Extents...>, the shape a network takes
-#include <cairn/layer/layer.hpp>      // the concept: a function and its derivative
-#include <cairn/layer/layer_norm.hpp> // LayerNorm<Features>
-#include <cairn/layer/linear.hpp>     // Linear<In, Out>
-#include <cairn/layer/relu.hpp>       // ReLU
-#include <cairn/layer/sigmoid.hpp>    // Sigmoid
-#include <cairn/layer/tanh.hpp>       // Tanh
+#include <cairn/layer/checked_calls.hpp> // a layer that cannot be called, in a sentence
+#include <cairn/layer/checked_layer.hpp> // what is no layer, in a sentence
+#include <cairn/layer/describe.hpp>      // what a layer says of itself, with the defaults
+#include <cairn/layer/dropout.hpp>       // Dropout
+#include <cairn/layer/flatten.hpp>       // Flatten
+#include <cairn/layer/gelu.hpp>          // GELU
+#include <cairn/layer/input.hpp>         // Input<Extents...>, the shape a network takes
+#include <cairn/layer/layer.hpp>         // the concept: a function and its derivative
+#include <cairn/layer/layer_fault.hpp>   // what keeps a type from being a layer
+#include <cairn/layer/layer_norm.hpp>    // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>        // Linear<In, Out>
+#include <cairn/layer/relu.hpp>          // ReLU
+#include <cairn/layer/sigmoid.hpp>       // Sigmoid
+#include <cairn/layer/tanh.hpp>          // Tanh
 
 #include <cairn/net/blueprint.hpp>          // all that is known of a step at compile time
+#include <cairn/net/checked_loss.hpp>       // what is no loss, in a sentence
+#include <cairn/net/checked_network.hpp>    // finds the first fault of a network
 #include <cairn/net/checkpoint.hpp>         // checkpoint<Policy, Net>: the same function, another schedule
 #include <cairn/net/composite.hpp>          // a chain as a stage of another
 #include <cairn/net/cross_entropy_loss.hpp> // CrossEntropyLoss
 #include <cairn/net/elements.hpp>           // packs of elements made one
 #include <cairn/net/execute.hpp>            // walks a program
+#include <cairn/net/function_of.hpp>        // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>       // the same training, updating inside backward
 #include <cairn/net/loss.hpp>               // what a loss is lent
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/net/mse_loss.hpp>   // MSELoss
-#include <cairn/net/names.hpp>      // the names of what a network is made of
-#include <cairn/net/program.hpp>    // a blueprint with code
-#include <cairn/net/repeat.hpp>     // Repeat<N, Block>
-#include <cairn/net/residual.hpp>   // Residual<Layers...>
-#include <cairn/net/sequential.hpp> // Sequential<Layers...>
-#include <cairn/net/shapes.hpp>     // walks the shapes, and names the joint that does not fit
+#include <cairn/net/mse_loss.hpp>      // MSELoss
+#include <cairn/net/names.hpp>         // the names of what a network is made of
+#include <cairn/net/parts.hpp>         // a question to every part of a network
+#include <cairn/net/program.hpp>       // a blueprint with code
+#include <cairn/net/repeat.hpp>        // Repeat<N, Block>
+#include <cairn/net/residual.hpp>      // Residual<Layers...>
+#include <cairn/net/sequential.hpp>    // Sequential<Layers...>
+#include <cairn/net/shapes.hpp>        // walks the shapes, and names the joint that does not fit
+#include <cairn/net/wrong_network.hpp> // the ways in which a network can be wrong
 
-#include <cairn/train/adam.hpp>             // Adam
-#include <cairn/train/adamw.hpp>            // AdamW
-#include <cairn/train/clip.hpp>             // gradient clipping by norm
-#include <cairn/train/ddp.hpp>              // ddp<Model, Communicator>
-#include <cairn/train/learning_rate.hpp>    // constant, step, cosine with warm-up
-#include <cairn/train/meeting.hpp>          // ranks that differ refuse to start
-#include <cairn/train/optimizer.hpp>        // the concept, and what an update is lent
-#include <cairn/train/parameters.hpp>       // the parameters of a network by name
-#include <cairn/train/reduction.hpp>        // buckets of gradients on their way
-#include <cairn/train/samples.hpp>          // what a step takes as inputs and targets
-#include <cairn/train/sgd.hpp>              // SGD
-#include <cairn/train/trainer.hpp>          // parameters, gradients, arena: one step after another
-#include <cairn/train/training_options.hpp> // what a trainer is told besides its types
+#include <cairn/train/adam.hpp>              // Adam
+#include <cairn/train/adamw.hpp>             // AdamW
+#include <cairn/train/checked_optimizer.hpp> // what is no optimizer, in a sentence
+#include <cairn/train/checked_training.hpp>  // finds the first argument of a trainer that does not fit
+#include <cairn/train/clip.hpp>              // gradient clipping by norm
+#include <cairn/train/ddp.hpp>               // ddp<Model, Communicator>
+#include <cairn/train/learning_rate.hpp>     // constant, step, cosine with warm-up
+#include <cairn/train/meeting.hpp>           // ranks that differ refuse to start
+#include <cairn/train/optimizer.hpp>         // the concept, and what an update is lent
+#include <cairn/train/parameters.hpp>        // the parameters of a network by name
+#include <cairn/train/reduction.hpp>         // buckets of gradients on their way
+#include <cairn/train/samples.hpp>           // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp>               // SGD
+#include <cairn/train/trainer.hpp>           // parameters, gradients, arena: one step after another
+#include <cairn/train/training_options.hpp>  // what a trainer is told besides its types
+#include <cairn/train/wrong_trainer.hpp>     // what stands in for a trainer after its error

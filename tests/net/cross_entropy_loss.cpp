@@ -10,7 +10,7 @@
 using namespace cairn;
 
 static_assert(CrossEntropyLoss::accepts({10}) && CrossEntropyLoss::accepts({3, 4}) &&
-              !CrossEntropyLoss::accepts({}));
+              !CrossEntropyLoss::accepts({}) && !CrossEntropyLoss::accepts({1}));
 static_assert(CrossEntropyLoss::targets_per_sample({10}) == 1 &&
               CrossEntropyLoss::targets_per_sample({3, 2, 10}) == 6);
 static_assert(CrossEntropyLoss::takes<float, std::uint8_t> && CrossEntropyLoss::takes<double, std::int64_t>);

@@ -53,10 +53,11 @@ TEST_CASE("shapes: a repeated block has to give the shape that it takes") {
 }
 
 TEST_CASE("shapes: the first layer says what a network takes, however deep it stands") {
-  static_assert(detail::natural_input<Sequential<Linear<7, 2>>>() == shape{7});
-  static_assert(detail::natural_input<Sequential<Input<2, 3>, Flatten, Linear<6, 1>>>() == shape{2, 3});
-  static_assert(detail::natural_input<Repeat<2, Residual<checkpoint<sqrt_n, Sequential<Linear<7, 7>>>>>>() ==
-                shape{7});
+  static_assert(detail::natural_input<Sequential<Linear<7, 2>>>::value == shape{7});
+  static_assert(detail::natural_input<Sequential<Input<2, 3>, Flatten, Linear<6, 1>>>::value == shape{2, 3});
+  static_assert(
+      detail::natural_input<Repeat<2, Residual<checkpoint<sqrt_n, Sequential<Linear<7, 7>>>>>>::value ==
+      shape{7});
 }
 
 namespace {

@@ -5,12 +5,27 @@
 
 namespace cairn {
 
+namespace detail {
+
+// The sentence for a batch without room, which is a culprit of an error (core/explain.hpp).
+struct batch_sentence {
+  template <class Batch>
+  static constexpr bool right() {
+    static_assert(Batch::asked > 0,
+                  "batch: a batch needs room for at least one sample; write batch<1> or more");
+    return Batch::asked > 0;
+  }
+};
+
+} // namespace detail
+
 // How many samples a step has room for, as a type: the memory plan is made from it. It is a capacity; a step takes
 // any number of rows from 1 up to it.
 template <std::size_t N>
-struct batch {
-  static_assert(N > 0, "batch: a batch needs room for at least one sample; write batch<1> or more");
-  static constexpr std::size_t size = N;
+struct batch : detail::batch_sentence {
+  static constexpr std::size_t asked = N;
+  // After the error there is room for one, so that no other error follows.
+  static constexpr std::size_t size = batch::template right<batch>() ? N : 1;
 };
 
 } // namespace cairn

@@ -36,17 +36,42 @@ constexpr std::string_view type_name() {
   return name;
 }
 
+// How a fault that the compiler finds is told in one error. A culprit is a type made to be read: its name and its template
+// arguments are what the reader needs. It has a sentence, a base class with right<Culprit>(), which asserts and is false.
+// The static_assert stands in a function because a class in which one has failed is no class any more for clang, and
+// everybody who uses it gives an error of his own.
+
+namespace detail {
+
+// False for every culprit: a compiler that shows the condition of a static_assert shows the culprit in its first line.
+template <class Culprit>
+inline constexpr bool is_right = false;
+
+// The culprit where nothing is wrong.
+struct nothing_wrong {
+  template <class>
+  static constexpr bool right() {
+    return true;
+  }
+};
+
+struct joint_sentence {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(is_right<Joint>,
+                  "Sequential: the layer at this position does not accept what the layer before it produces; "
+                  "see joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+} // namespace detail
+
 // What stands before the first layer of a network.
 struct network_input {};
 
-// The joint between two stages. Only a network that is wrong instantiates it, once, at the first joint that does not
-// fit: the type is what the compiler shows, with position, producer, what it produces and consumer.
+// The joint between two stages that do not fit. Inside a block the position is that in the block.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint {
-  static_assert(Position == static_cast<std::size_t>(-1),
-                "Sequential: the layer at this position does not accept what the layer before it produces; "
-                "see joint<position, producer, dims<what it produces>, consumer>");
-  static constexpr bool fits = false;
-};
+struct joint : detail::joint_sentence {};
 
 } // namespace cairn

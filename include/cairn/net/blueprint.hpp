@@ -8,13 +8,16 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/batch.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
 #include <cairn/layer/describe.hpp>
+#include <cairn/net/checked_network.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/shapes.hpp>
 #include <cairn/plan/buckets.hpp>
+#include <cairn/plan/checked_policy.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/plan_of.hpp>
@@ -48,23 +51,6 @@ struct inner_blueprint {
                          typename dims_of<source>::type, Chain::batch, Chain::element, composite<Block>::as>;
 };
 
-// The joint at which the shapes of a chain stop to fit; instantiated only then.
-template <class Chain>
-struct broken_joint {
-  struct produced {
-    static constexpr shape value = Chain::shapes.produced;
-  };
-  template <std::size_t I>
-  static auto producer() {
-    if constexpr (I == static_cast<std::size_t>(-1)) return type_of<network_input>{};
-    else return type_of<pack_element<I, typename Chain::elements>>{};
-  }
-  static constexpr bool fits =
-      joint<Chain::shapes.fault, typename decltype(producer<Chain::shapes.before_element>())::type,
-            typename dims_of<produced>::type,
-            pack_element<Chain::shapes.fault_element, typename Chain::elements>>::fits;
-};
-
 template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
           class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, std::index_sequence<Index...>> {
@@ -74,19 +60,14 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr std::size_t element = Element;
   static constexpr role as = As;
   static constexpr std::size_t size = flattened<Body>::stages;
-  static_assert(size > 0, "Sequential: a network has at least one layer");
-  static_assert(Batch > 0, "batch<N>: N is the most samples in one step, at least 1");
 
   static constexpr shape input_shape = In::value;
   static constexpr auto order = order_of<Body>();
   static constexpr auto shapes = shape_walk<Body, elements>::from(In::value);
-  static constexpr bool fits = [] {
-    if constexpr (shapes.fault == static_cast<std::size_t>(-1)) return true;
-    else return broken_joint<self>::fits;
-  }();
   static constexpr shape output_shape = shapes.output;
-  static_assert(As != role::residual || !fits || output_shape == input_shape,
-                "Residual: its layers give another shape than they take, so the input cannot be added");
+  struct output {
+    static constexpr shape value = output_shape;
+  };
 
   template <std::size_t I>
   using inner = typename inner_blueprint<self, I, pack_element<I, elements>>::type;
@@ -95,8 +76,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   template <std::size_t I, class E>
   static constexpr stage describe_element() {
     stage s{};
-    if constexpr (!fits) return s;
-    else if constexpr (composite<E>::is) s = inner<I>::as_stage;
+    if constexpr (composite<E>::is) s = inner<I>::as_stage;
     else s = describe<E>(shapes.input[I], Element);
     s.type = named<E>;
     return s;
@@ -145,8 +125,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // What the elements have inside: a layer answers itself, a block through its own blueprint.
   template <std::size_t I, class E>
   static constexpr std::size_t count_tensors() {
-    if constexpr (!fits) return 0;
-    else if constexpr (composite<E>::is) return inner<I>::tensors;
+    if constexpr (composite<E>::is) return inner<I>::tensors;
     else return described<E>::parameters(shapes.input[I]).count;
   }
   static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
@@ -155,9 +134,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
   template <std::size_t I, class E>
   static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    if constexpr (!fits) {
-      return out;
-    } else if constexpr (composite<E>::is) {
+    if constexpr (composite<E>::is) {
       return inner<I>::write_ends(out, begin, leaf);
     } else {
       const parameter_list list = described<E>::parameters(shapes.input[I]);
@@ -217,20 +194,11 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
                                  .keeps_output_gradient = As != role::root,
                                  .windows = windows.windows()};
   };
-  static constexpr const chain& whole = source::value;
-
-  static constexpr bool policy_fits = [] {
-    if constexpr (requires { Policy::accepts(whole); }) return Policy::accepts(whole);
-    else return true;
-  }();
-  static_assert(policy_fits,
-                "checkpoint: this policy does not suit this network; at<...> must name stages that it has");
+  static constexpr chain whole = source::value;
 
   // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
-  using trained = plan_of<source, Policy>;
+  using trained = plan_of<source, sound_policy<Policy, source>>;
   using evaluated = plan_of<source, way_up>;
-  static_assert(!fits || bool(trained::proof), "checkpoint: the policy's route is no walk up and back: it "
-                                               "reads what is not there, or leaves a stage out");
   static constexpr const auto& training = trained::schedule;
   static constexpr const auto& memory = trained::memory;
   static constexpr const auto& evaluation = evaluated::schedule;
@@ -285,14 +253,12 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
 
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
-    if constexpr (!fits) return 0;
-    else if constexpr (composite<E>::is) return inner<I>::network_hash;
+    if constexpr (composite<E>::is) return inner<I>::network_hash;
     else return hash64{}.add(type_name<E>()).value();
   }
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_schedule() {
-    if constexpr (!fits) return 0;
-    else if constexpr (composite<E>::is) return inner<I>::schedule_hash;
+    if constexpr (composite<E>::is) return inner<I>::schedule_hash;
     else return 0;
   }
 
@@ -323,21 +289,26 @@ struct blueprint
 
 namespace detail {
 
-template <class Body>
-struct input_source {
-  static constexpr shape value = natural_input<Body>();
+template <class Model, std::size_t Batch, std::size_t Element, class Update,
+          bool Right = right_network<Model>>
+struct whole_blueprint {
+  using body = typename whole<Model>::body;
+  using type = blueprint<body, typename whole<Model>::policy, typename dims_of<natural_input<body>>::type,
+                         cairn::batch<Batch>::size, Element, role::root,
+                         std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
+// A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
+template <class Model, std::size_t Batch, std::size_t Element, class Update>
+struct whole_blueprint<Model, Batch, Element, Update, false>
+    : whole_blueprint<Sequential<stand_in_layer>, Batch, Element, Update, true> {};
 
 } // namespace detail
 
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update of one
-// of these. What Update says counts for the last only: one rank uses the gradients of each layer at once.
+// of these. What Update says counts for the last only: one rank uses the gradients of each layer at once. A network that
+// cannot be one is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
-using blueprint_of =
-    blueprint<typename detail::whole<Model>::body, typename detail::whole<Model>::policy,
-              typename detail::dims_of<detail::input_source<typename detail::whole<Model>::body>>::type,
-              Batch, sizeof(T), role::root,
-              std::conditional_t<detail::whole<Model>::fused, Update, used_after_backward>>;
+using blueprint_of = typename detail::whole_blueprint<Model, Batch, sizeof(T), Update>::type;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their
 // gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the

@@ -10,7 +10,7 @@ namespace cairn {
 //
 // Around a whole network it plans all of it. Inside one it makes a block that keeps, between its forward and its
 // backward, only what its own policy keeps.
-template <checkpoint_policy Policy, class Net>
+template <class Policy, class Net>
 struct checkpoint {};
 
 } // namespace cairn

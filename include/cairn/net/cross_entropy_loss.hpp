@@ -11,11 +11,12 @@
 namespace cairn {
 
 // -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
-// classes are the innermost extent of the output; every other index has a target of its own.
+// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
+// target of its own.
 //
 // An integer that is no class number throws cairn::error before anything is written.
 struct CrossEntropyLoss {
-  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 0; }
+  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) {
     return output.size() / output.last();
   }

@@ -8,8 +8,6 @@ namespace cairn {
 // N blocks of the same type one after another, each with parameters of its own. The block's output must have the
 // shape of its input. It costs the compiler one block, not N.
 template <std::size_t N, class Block>
-struct Repeat {
-  static_assert(N > 0, "Repeat<N, Block>: N is how often the block stands in the network, at least once");
-};
+struct Repeat {};
 
 } // namespace cairn

@@ -19,6 +19,10 @@ namespace cairn::detail {
 template <class Body>
 constexpr shape output_shape_of(const shape& in);
 
+// Do all joints inside a block fit an input of this shape? If it adds its input, so do its ends.
+template <class Body, bool AddsInput>
+constexpr bool goes_through(const shape& in);
+
 // How one element answers about shapes, as functions over numbers.
 struct shape_rule {
   bool (*accepts)(const shape&) = nullptr;
@@ -28,13 +32,10 @@ struct shape_rule {
 template <class Element>
 constexpr shape_rule rule_of() {
   if constexpr (composite<Element>::is) {
-    // A block looks at its own joints when it is planned; here its ends count.
-    if constexpr (composite<Element>::as == role::residual)
-      return {[](const shape&) { return true; }, [](const shape& in) { return in; }};
-    else return {[](const shape&) { return true; }, &output_shape_of<typename composite<Element>::body>};
+    using body = typename composite<Element>::body;
+    constexpr bool adds_input = composite<Element>::as == role::residual;
+    return {&goes_through<body, adds_input>, &output_shape_of<body>};
   } else {
-    static_assert(layer<Element>,
-                  "Sequential: this is no layer: it needs output_shape(shape) and backward_reads");
     return {&described<Element>::accepts, [](const shape& in) { return shape{Element::output_shape(in)}; }};
   }
 }
@@ -57,12 +58,14 @@ template <class Body, class... Elements>
 struct shape_walk<Body, pack<Elements...>> {
   static constexpr std::size_t size = sizeof...(Elements);
 
-  static constexpr walked_shapes<size> from(const shape& in) {
+  // The first `stages` of them; all is the default.
+  static constexpr walked_shapes<size> from(const shape& in,
+                                            std::size_t stages = static_cast<std::size_t>(-1)) {
     constexpr std::array<shape_rule, size + 1> rules{rule_of<Elements>()..., shape_rule{}};
     constexpr auto order = order_of<Body>();
     walked_shapes<size> out{};
     shape now = in;
-    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    for (std::size_t i = 0; i + 1 < order.size() && i < stages; ++i) {
       const std::size_t e = order[i];
       // A repeated element takes the same shape each time.
       if (!rules[e].accepts(now) || (out.seen[e] && !(out.input[e] == now))) {
@@ -86,6 +89,12 @@ constexpr shape output_shape_of(const shape& in) {
   return shape_walk<Body, typename flattened<Body>::elements>::from(in).output;
 }
 
+template <class Body, bool AddsInput>
+constexpr bool goes_through(const shape& in) {
+  const auto walked = shape_walk<Body, typename flattened<Body>::elements>::from(in);
+  return walked.fault == static_cast<std::size_t>(-1) && (!AddsInput || walked.output == in);
+}
+
 // A shape that is a constant, as a type. Source::value is the shape.
 template <class Source, class = std::make_index_sequence<Source::value.rank>>
 struct dims_of;
@@ -94,18 +103,21 @@ struct dims_of<Source, std::index_sequence<Axes...>> {
   using type = dims<Source::value[Axes]...>;
 };
 
+// The layer that a network begins with, however deep it stands.
+template <class Body>
+struct first_layer {
+  using element = pack_element<0, typename flattened<Body>::elements>;
+  using type = element;
+};
+template <class Body>
+requires composite<pack_element<0, typename flattened<Body>::elements>>::is struct first_layer<Body>
+    : first_layer<typename composite<pack_element<0, typename flattened<Body>::elements>>::body> {
+};
+
 // The shape that a network takes, as its first layer knows it.
 template <class Body>
-constexpr shape natural_input() {
-  using first = pack_element<0, typename flattened<Body>::elements>;
-  if constexpr (composite<first>::is) {
-    return natural_input<typename composite<first>::body>();
-  } else {
-    static_assert(described<first>::knows_input,
-                  "Sequential: the first layer takes inputs of any shape; put Input<extents...> before it");
-    if constexpr (described<first>::knows_input) return shape{first::input_shape};
-    else return {};
-  }
-}
+struct natural_input {
+  static constexpr shape value{first_layer<Body>::type::input_shape};
+};
 
 } // namespace cairn::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/explain.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
@@ -18,18 +19,23 @@ struct solved_route {
   static constexpr void plan(const chain&, route& out) { Solution::walk(Slots, out); }
 };
 
-// A budget that no schedule of a chain keeps; the type is what the compiler shows.
+struct budget_sentence {
+  template <class Budget>
+  static constexpr bool right() {
+    static_assert(is_right<Budget>,
+                  "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
+                  "least_possible_bytes<...>>, and give it at least the second");
+    return false;
+  }
+};
+
+// A budget that no schedule of a chain keeps: the culprit of an error (core/explain.hpp).
 template <std::size_t Given>
 struct bytes_given {};
 template <std::size_t Least>
 struct least_possible_bytes {};
-template <class Given, class Least, bool Enough>
-struct budget_of {
-  static_assert(
-      Enough, "budget: no schedule of this network needs so few bytes; "
-              "see budget_of<bytes_given<...>, least_possible_bytes<...>>, and give it at least the second");
-  static constexpr bool is_enough = Enough;
-};
+template <class Given, class Least>
+struct budget_of : budget_sentence {};
 
 // The cheapest schedule whose arena, as it is laid out, keeps the budget. What lives is nearly always packed without a
 // gap; where it is not, the next cheaper schedule is tried.
@@ -51,17 +57,17 @@ struct within_budget {
   }
   static constexpr std::size_t slots = find<solution::slots + 1>();
   static constexpr bool fits = [] {
-    if constexpr (slots != solution::tightest) {
-      return true;
-    } else {
-      constexpr std::size_t least = arena_of<solution::tightest>;
-      return budget_of<bytes_given<Bytes>, least_possible_bytes<least>, (least <= Bytes)>::is_enough;
-    }
+    if constexpr (slots != solution::tightest) return true;
+    else return arena_of<solution::tightest> <= Bytes;
   }();
+  static constexpr bool accepts(const chain&) { return fits; }
+  template <class Refused>
+  using refusal =
+      budget_of<bytes_given<Bytes>,
+                least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::memory.arena>>;
 
   static constexpr void plan(const chain&, route& out) {
-    if constexpr (fits) solution::walk(slots, out);
-    else store_all::plan(Source::value, out); // after the error
+    solution::walk(slots, out); // the tightest, if it does not fit
   }
 };
 

@@ -58,16 +58,23 @@ constexpr auto plan_memory() {
 
 } // namespace detail
 
+// The route of a policy along a chain, which may still be wrong: see policy_fault_of.
+template <class Source, checkpoint_policy Policy>
+struct route_of {
+  using planner = typename detail::planner<Policy, Source>::type;
+  static constexpr std::size_t move_count = count_moves<planner>(Source::value);
+  static constexpr auto moves = make_moves<planner, move_count>(Source::value);
+};
+
 // Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
 // policy way_up gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that a
 // thousand stages stay inside every compiler's default limits.
 template <class Source, checkpoint_policy Policy>
 struct plan_of {
-  static constexpr const chain& whole = Source::value;
+  static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  using planner = typename detail::planner<Policy, Source>::type;
-  static constexpr std::size_t move_count = count_moves<planner>(whole);
-  static constexpr auto moves = make_moves<planner, move_count>(whole);
+  static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
+  static constexpr auto moves = route_of<Source, Policy>::moves;
   static constexpr auto demands = detail::look_back<stages, move_count>(whole, moves);
   static constexpr auto roomy =
       detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);

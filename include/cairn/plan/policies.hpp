@@ -107,6 +107,25 @@ template <class Stage>
 inline constexpr std::size_t named = static_cast<std::size_t>(hash64{}.add(type_name<Stage>()).value() |
                                                               (std::uint64_t{1} << 63));
 
+namespace detail {
+
+struct outside_sentence {
+  template <class Outside>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Outside>,
+        "at: a position lies outside the network (those of n stages are 0 to n - 1), or it has no stage of a "
+        "type that is named; see outside_network<at<stages...>, n>");
+    return false;
+  }
+};
+
+} // namespace detail
+
+// Stages of which a network of so many has not all: the culprit of an error (core/explain.hpp).
+template <class Policy, std::size_t Count>
+struct outside_network : detail::outside_sentence {};
+
 // Stores the inputs of these stages, and of the first: what you know about your network. A stage is named by its
 // position, or all of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
 template <std::size_t... Stages>
@@ -130,6 +149,9 @@ struct at {
     }
     return true;
   }
+  // The culprit for a chain that is not accepted.
+  template <class Source>
+  using refusal = outside_network<at, Source::value.size()>;
 
 private:
   static constexpr bool is_meant(const chain& c, std::size_t position) {

@@ -76,7 +76,7 @@ struct diagonal {
 // one of them is reached. `Source::value` is the chain.
 template <class Source, std::size_t Budget>
 struct slot_solver {
-  static constexpr const chain& whole = Source::value;
+  static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr auto entries = ledger_of<stages>(whole);
   static constexpr auto repeats = find_repetition<stages>(entries.data(), stages);

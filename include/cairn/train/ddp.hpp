@@ -71,6 +71,7 @@ struct replica {
   using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
   static constexpr bool distributed = false;
   static constexpr bool updates_outside = false;
+  static constexpr bool once = true;
 };
 template <class Model, class Communicator, class... Options>
 struct replica<fused_update<ddp<Model, Communicator, Options...>>>
@@ -79,7 +80,7 @@ struct replica<fused_update<ddp<Model, Communicator, Options...>>>
 };
 template <class Model, class Communicator, class... Options>
 struct replica<ddp<Model, Communicator, Options...>> {
-  static_assert(!replica<Model>::distributed, "ddp<ddp<...>>: a model is replicated once");
+  static constexpr bool once = !replica<Model>::distributed;
   using model = Model;
   using communicator_type = Communicator;
   using options = ddp_options<Options...>;

@@ -19,8 +19,11 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
+#include <cairn/net/function_of.hpp>
 #include <cairn/net/loss.hpp>
+#include <cairn/ops/copy/cpu.hpp>
 #include <cairn/plan/buckets.hpp>
+#include <cairn/train/checked_training.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/meeting.hpp>
 #include <cairn/train/optimizer.hpp>
@@ -28,6 +31,7 @@
 #include <cairn/train/reduction.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/training_options.hpp>
+#include <cairn/train/wrong_trainer.hpp>
 
 namespace cairn {
 
@@ -35,8 +39,9 @@ namespace cairn {
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
 // Model is a network, a checkpoint<Policy, network>, a fused_update of one of these or a ddp<..., Communicator>; Batch is
-// batch<N>, the most samples in a step. A step takes any number of them from 1 to N.
-template <class Model, class Loss, class Optimizer, class Batch, class T = float, class Device = cpu>
+// batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if left out, Device is
+// cpu.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer {
   using replica = detail::replica<Model>;
   using queue = typename Device::queue;
@@ -49,14 +54,10 @@ public:
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
-  static_assert(optimizer<Optimizer>, "trainer: the third argument is no optimizer; see train/optimizer.hpp");
-  static_assert(Loss::accepts(output_shape),
-                "trainer: this loss does not accept what the last layer produces");
 
   // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr const auto &buckets = plan::template buckets < fused ? replica::update::bytes
-                                                                        : replica::options::bytes,
-                              fused > ;
+  static constexpr std::size_t most_bucket_bytes = fused ? replica::update::bytes : replica::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
   // What every rank of a job must share with the others.
   static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
@@ -69,8 +70,6 @@ public:
   explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {},
                    options given = {}) requires(replica::distributed)
       : trainer(&comm, optimizer, s, given) {
-    static_assert(communicator<communicator_type, queue>,
-                  "ddp: this is no communicator for the trainer's device");
     meet(comm, device_.compute(), print, settings_of<Loss>(optimizer_, max_norm(), fused));
     share(comm, device_.compute(), {parameters_.data(), parameters_.size()});
     if (state_.size() > 0) share(comm, device_.compute(), {state_.data(), state_.size()});
@@ -123,6 +122,9 @@ public:
   // The flat buffers; parameters and gradients lie in the order in which backward finishes them. A fused update has no
   // gradients to show.
   std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
+  std::span<const T> parameters() const {
+    return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block};
+  }
   std::span<const T> gradients() const {
     static_assert(
         !fused,
@@ -134,8 +136,24 @@ public:
   std::span<const T> optimizer_state(std::size_t i) const {
     return {reinterpret_cast<const T*>(optimizer_state_[i].data()), optimizer_state_[i].size() / sizeof(T)};
   }
+  std::span<const T> state() const { return {reinterpret_cast<const T*>(state_.data()), plan::state_block}; }
   std::span<T> state() { return {reinterpret_cast<T*>(state_.data()), plan::state_block}; }
   std::span<std::byte> arena() { return {arena_.data(), arena_.size()}; }
+
+  // Takes the parameters of a trainer whose network computes the same function, and its state that is no parameter.
+  // Policy, ddp, batch, loss and optimizer may be others: evaluate at another batch, go on under another policy. What
+  // computes something else does not compile, whatever its size. The optimizer's state stays; with ddp every rank does it.
+  template <class Model2, class Loss2, class Optimizer2, class Batch2>
+  void copy_parameters(const trainer<Model2, Loss2, Optimizer2, Batch2, T, Device>& other) {
+    using own = function_of<typename replica::model>;
+    using others = function_of<typename detail::replica<Model2>::model>;
+    if constexpr (!std::is_same_v<own, others>) {
+      detail::refuse<other_function<own, others>>();
+    } else {
+      copy(device_.compute(), plan::parameter_block, parameters().data(), other.parameters().data());
+      copy(device_.compute(), plan::state_block, state().data(), other.state().data());
+    }
+  }
 
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>).
   template <class F>
@@ -232,9 +250,8 @@ private:
 
   template <numbers Inputs>
   static const T* first_of(const Inputs& inputs) {
-    static_assert(std::is_same_v<number_of<Inputs>, T>,
-                  "trainer: inputs must have the trainer's element type");
-    return detail::first_number(inputs);
+    if constexpr (std::is_same_v<number_of<Inputs>, T>) return detail::first_number(inputs);
+    else return detail::refuse<wrong_inputs<number_of<Inputs>, T>>(), nullptr;
   }
 
   template <numbers Inputs>
@@ -248,8 +265,8 @@ private:
   // Before anything runs, so that a refusal leaves everything as it was.
   template <numbers Targets>
   static void check_targets(std::size_t rows, const Targets& targets) {
-    static_assert(Loss::template takes<T, number_of<Targets>>,
-                  "trainer: this loss takes no targets of this type");
+    if constexpr (!Loss::template takes<T, number_of<Targets>>)
+      detail::refuse<wrong_targets<Loss, number_of<Targets>>>();
     const std::size_t found =
         detail::count_rows(targets, targets_per_sample, Batch::size, "trainer, targets");
     if (found != rows)
@@ -268,7 +285,8 @@ private:
     call.targets = detail::first_number(targets);
     call.output_gradient = gradient;
     call.loss = &loss;
-    Loss::run(device_.compute(), call);
+    if constexpr (Loss::template takes<T, target>)
+      Loss::run(device_.compute(), call); // else there is an error
     return loss;
   }
 

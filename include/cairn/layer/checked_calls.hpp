@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/layer/layer.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+template <class L, class Queue, class T>
+concept has_forward = requires(Queue& queue, const forward_call<T>& call) {
+  L::forward(queue, call);
+};
+template <class L, class Queue, class T>
+concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
+  L::backward(queue, call);
+};
+
+struct calls_sentences {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(
+        Checked::forward,
+        "layer: forward is missing or has another signature, expected template <class Queue, class T> "
+        "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
+        "number>");
+    static_assert(
+        Checked::backward || !Checked::forward,
+        "layer: backward is missing or has another signature, expected template <class Queue, class T> "
+        "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
+        "number>");
+    return Checked::forward && Checked::backward;
+  }
+};
+
+} // namespace detail
+
+// The two functions of a layer, for numbers of type T on a device whose queue is Queue, as the culprit of an error
+// (core/explain.hpp) if one cannot be called.
+template <class L, class Queue, class T>
+struct checked_calls : detail::calls_sentences {
+  static constexpr bool forward = detail::has_forward<L, Queue, T>;
+  static constexpr bool backward = detail::has_backward<L, Queue, T>;
+};
+
+} // namespace cairn

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/explain.hpp>
+
+// The ways in which a network can be wrong, as culprits of an error (core/explain.hpp); the most usual one, joint, is there.
+
+namespace cairn {
+
+namespace detail {
+
+struct empty_network_sentence {
+  template <class Net>
+  static constexpr bool right() {
+    static_assert(is_right<Net>, "Sequential: a network has at least one layer; see empty_network<type>");
+    return false;
+  }
+};
+
+struct empty_checkpoint_sentence {
+  template <class Checkpoint>
+  static constexpr bool right() {
+    static_assert(is_right<Checkpoint>, "checkpoint: the network inside has no layer, so there is nothing to "
+                                        "store or to make again; see empty_checkpoint<type>");
+    return false;
+  }
+};
+
+struct empty_residual_sentence {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(is_right<Block>, "Residual: it needs at least one layer, whose result is added to the "
+                                   "input; see empty_residual<type>");
+    return false;
+  }
+};
+
+struct empty_repeat_sentence {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Block>,
+        "Repeat: Repeat<N, Block> is N blocks one after another, at least one; see empty_repeat<type>");
+    return false;
+  }
+};
+
+struct begins_with_sentence {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(is_right<Layer>, "Sequential: the first layer takes inputs of any shape, so nobody knows "
+                                   "the network's; put Input<extents...> before it; see begins_with<layer>");
+    return false;
+  }
+};
+
+struct residual_ends_sentence {
+  template <class Ends>
+  static constexpr bool right() {
+    static_assert(is_right<Ends>,
+                  "Residual: its layers give another shape than they take, so the input cannot be added; see "
+                  "residual_ends<block, dims<what it takes>, dims<what it gives>>");
+    return false;
+  }
+};
+
+struct repeated_joint_sentence {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(is_right<Joint>,
+                  "Repeat: the block gives another shape than it takes, so it cannot follow itself; see "
+                  "repeated_joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+struct shape_at_run_time_sentence {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Layer>,
+        "layer: output_shape (or accepts) is no constant expression for the shape that arrives; is it "
+        "constexpr, and has its result at most 8 extents? See shape_at_run_time<position, layer>");
+    return false;
+  }
+};
+
+} // namespace detail
+
+// A network without a layer.
+template <class Net>
+struct empty_network : detail::empty_network_sentence {};
+
+// A checkpoint<Policy, Net> whose Net has no layer, a Residual without one, a Repeat of no block.
+template <class Checkpoint>
+struct empty_checkpoint : detail::empty_checkpoint_sentence {};
+template <class Block>
+struct empty_residual : detail::empty_residual_sentence {};
+template <class Block>
+struct empty_repeat : detail::empty_repeat_sentence {};
+
+// The layer that a network begins with, when it does not say what it takes.
+template <class Layer>
+struct begins_with : detail::begins_with_sentence {};
+
+// A Residual that takes one shape and gives another.
+template <class Block, class Takes, class Gives>
+struct residual_ends : detail::residual_ends_sentence {};
+
+// The place in a repeated block where its second turn does not begin like the first.
+template <std::size_t Position, class Producer, class Produces, class Consumer>
+struct repeated_joint : detail::repeated_joint_sentence {};
+
+// The layer whose shapes the compiler cannot work out.
+template <std::size_t Position, class Layer>
+struct shape_at_run_time : detail::shape_at_run_time_sentence {};
+
+} // namespace cairn

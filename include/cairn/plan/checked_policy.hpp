@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/route.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn {
+
+// What keeps a policy from being one, or from planning one chain.
+enum class policy_fault : unsigned char {
+  none,
+  no_plan,      // Policy::plan(chain, route) cannot be called
+  not_constant, // ... or is no constant expression
+  refuses,      // the policy's own accepts(chain) says no
+  no_walk,      // its route is not one way up and one way back
+  missing,      // its route reads what is not there
+};
+
+namespace detail {
+
+// Is a route the way up, stage by stage, and then a way back that begins each stage's backward once, from the last to
+// the first? Looked at before anything is made of it, as what follows has room for such routes only.
+constexpr bool walks_up_and_back(const chain& c, std::span<const move> moves) {
+  std::size_t up = 0;
+  std::size_t below = c.size();
+  for (const move& m : moves) {
+    if (m.position >= c.size()) return false;
+    if (m.backward) {
+      if (up != c.size() || m.position + 1 != below) return false;
+      --below;
+    } else if (m.position == up) {
+      ++up;
+    } else if (m.position > up) {
+      return false;
+    }
+  }
+  return up == c.size() && below <= c.lowest_backward();
+}
+
+// Can the compiler run the policy? A chain of one stage tells in no time; a policy that has nothing to say to that one
+// is asked about the chain itself, so that no solver runs twice.
+struct shortest {
+  static constexpr std::array<stage, 1> only{};
+  static constexpr chain value{.stages = only};
+};
+template <class Policy, class Source>
+concept counts_at_once = requires {
+  typename std::integral_constant<std::size_t, count_moves<Policy>(Source::value)>;
+};
+template <class Policy, class Source>
+concept plans_at_once =
+    plans_a_source<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
+
+template <class Policy, class Source, class Planner = typename planner<Policy, Source>::type>
+constexpr bool accepted() {
+  if constexpr (requires { Planner::accepts(Source::value); }) return Planner::accepts(Source::value);
+  else return true;
+}
+
+} // namespace detail
+
+// What is wrong with a policy on the chain Source::value.
+template <class Policy, class Source>
+inline constexpr policy_fault policy_fault_of = [] {
+  if constexpr (!checkpoint_policy<Policy>) {
+    return policy_fault::no_plan;
+  } else if constexpr (!detail::accepted<Policy, Source>()) {
+    return policy_fault::refuses;
+  } else if constexpr (!detail::plans_at_once<Policy, Source>) {
+    return policy_fault::not_constant;
+  } else {
+    if constexpr (!detail::walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
+      return policy_fault::no_walk;
+    else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
+  }
+}();
+
+namespace detail {
+
+struct policy_sentences {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(
+        Checked::fault != policy_fault::no_plan,
+        "checkpoint: the first argument is no policy: plan is missing or has another signature, expected "
+        "static constexpr void plan(const chain&, route&); see checked_policy<type, stages>");
+    static_assert(
+        Checked::fault != policy_fault::not_constant,
+        "checkpoint: this policy's plan is no constant expression: is it constexpr, and does it end on this "
+        "network? See checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::refuses,
+                  "checkpoint: this policy does not accept this network; see checked_policy<type, stages>");
+    static_assert(
+        Checked::fault != policy_fault::no_walk,
+        "checkpoint: this policy's route is no walk up and back: expected the forward of every stage once in "
+        "order before the first backward, then the backward of every stage once, the last stage first; see "
+        "checked_policy<type, stages>");
+    static_assert(
+        Checked::fault != policy_fault::missing,
+        "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
+        "before it; see checked_policy<type, stages>");
+    return Checked::fault == policy_fault::none;
+  }
+};
+
+} // namespace detail
+
+// A policy on a chain of so many stages, as the culprit of an error (core/explain.hpp) if it cannot plan it.
+template <class Policy, std::size_t Stages, policy_fault Fault>
+struct checked_policy : detail::policy_sentences {
+  static constexpr policy_fault fault = Fault;
+};
+
+namespace detail {
+
+// A policy, or what plans under it, that refuses chains may name its own culprit: refusal<Source>, for the chain Source::value.
+template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
+struct policy_culprit {
+  using type = checked_policy<Policy, Source::value.size(), Fault>;
+};
+template <class Policy, class Source>
+requires requires { typename planner<Policy, Source>::type::template refusal<Source>; }
+struct policy_culprit<Policy, Source, policy_fault::refuses> {
+  using type = typename planner<Policy, Source>::type::template refusal<Source>;
+};
+template <class Policy, class Source>
+struct policy_culprit<Policy, Source, policy_fault::none> {
+  using type = nothing_wrong;
+};
+
+// The policy, if it can plan the chain. Else there is an error, and store_all goes on so that it stays the only one.
+template <class Policy, class Source, class Culprit = typename policy_culprit<Policy, Source>::type>
+using sound_policy = std::conditional_t<Culprit::template right<Culprit>(), Policy, store_all>;
+
+} // namespace detail
+
+} // namespace cairn

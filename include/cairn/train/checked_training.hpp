@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/comm/checked_communicator.hpp>
+#include <cairn/core/batch.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/device/device.hpp>
+#include <cairn/layer/checked_calls.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/checked_loss.hpp>
+#include <cairn/net/parts.hpp>
+#include <cairn/train/checked_optimizer.hpp>
+#include <cairn/train/ddp.hpp>
+
+// What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
+// fault is one error, in a sentence; what would have been the trainer is then made of stand-ins, so that it stays the only.
+
+namespace cairn {
+
+namespace detail {
+
+struct capacity_sentence {
+  template <class Argument>
+  static constexpr bool right() {
+    static_assert(is_right<Argument>, "trainer: the fourth argument is no batch; write batch<N>, where N is "
+                                      "the most samples in a step; see "
+                                      "fourth_argument<type>");
+    return false;
+  }
+};
+struct number_sentence {
+  template <class Argument>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Argument>,
+        "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
+    return false;
+  }
+};
+struct device_sentence {
+  template <class Argument>
+  static constexpr bool right() {
+    static_assert(is_right<Argument>,
+                  "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
+    return false;
+  }
+};
+struct replica_sentence {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>,
+                  "ddp: a model is replicated once; see replicated_again<ddp<ddp<...>, ...>>");
+    return false;
+  }
+};
+
+struct inputs_sentence {
+  template <class Inputs>
+  static constexpr bool right() {
+    static_assert(is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    return false;
+  }
+};
+struct targets_sentence {
+  template <class Targets>
+  static constexpr bool right() {
+    static_assert(is_right<Targets>,
+                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    return false;
+  }
+};
+struct function_sentence {
+  template <class Networks>
+  static constexpr bool right() {
+    static_assert(is_right<Networks>,
+                  "trainer: the parameters of a network that computes something else have no place here; see "
+                  "other_function<this network, that network>");
+    return false;
+  }
+};
+
+} // namespace detail
+
+// Arguments of a trainer that cannot be there, as culprits of an error (core/explain.hpp).
+template <class Model>
+struct replicated_again : detail::replica_sentence {};
+template <class Argument>
+struct fourth_argument : detail::capacity_sentence {};
+template <class Argument>
+struct fifth_argument : detail::number_sentence {};
+template <class Argument>
+struct sixth_argument : detail::device_sentence {};
+
+// Arguments of its functions that cannot be there.
+template <class Found, class Expected>
+struct wrong_inputs : detail::inputs_sentence {};
+template <class Loss, class Found>
+struct wrong_targets : detail::targets_sentence {};
+template <class Own, class Other>
+struct other_function : detail::function_sentence {};
+
+namespace detail {
+
+// Says what is wrong, in one error.
+template <class Culprit>
+constexpr void refuse() {
+  static_cast<void>(Culprit::template right<Culprit>());
+}
+
+template <class Batch>
+inline constexpr bool is_batch = false;
+template <std::size_t N>
+inline constexpr bool is_batch<batch<N>> = true;
+
+// Can every layer be called?
+template <class Queue, class T>
+struct callable {
+  template <class Part>
+  static constexpr bool layer = has_forward<Part, Queue, T>&& has_backward<Part, Queue, T>;
+  template <class Block>
+  static constexpr bool block = true;
+};
+
+// What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+struct training_culprit {
+  using replica = detail::replica<Model>;
+  using model = typename replica::model;
+
+  template <class Queue, class Calls = callable<Queue, T>>
+  static auto on() {
+    using loss = checked_loss<Loss, Queue, T>;
+    using optimizer = checked_optimizer<Optimizer, Queue, T>;
+    using communicator = checked_communicator<typename replica::communicator_type, Queue>;
+    if constexpr (!holds<Calls, model>)
+      return type_of<checked_calls<typename first_wrong<Calls, model>::type, Queue, T>>{};
+    else if constexpr (!loss::runs) return type_of<loss>{};
+    else if constexpr (optimizer::steps != 4) return type_of<optimizer>{};
+    else if constexpr (communicator::steps != 5) return type_of<communicator>{};
+    else return between<blueprint_of<model, Batch::size, T>>();
+  }
+  template <class Plan>
+  static auto between() {
+    using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
+    if constexpr (Loss::accepts(Plan::output_shape)) return type_of<nothing_wrong>{};
+    else return type_of<loss_joint<Loss, last, typename dims_of<typename Plan::output>::type>>{};
+  }
+  template <class Whole>
+  static auto culprit() {
+    if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
+    else if constexpr (!std::is_same_v<typename network_culprit<model>::type, nothing_wrong>)
+      return type_of<typename network_culprit<model>::type>{};
+    else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
+    else if constexpr (Batch::asked == 0) return type_of<Batch>{};
+    else if constexpr (!std::floating_point<T>) return type_of<fifth_argument<T>>{};
+    else if constexpr (!device<Device>) return type_of<sixth_argument<Device>>{};
+    else return on<typename Device::queue>();
+  }
+  using type = typename decltype(culprit<Model>())::type;
+};
+
+// Do they all fit? If not, there has been an error.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device,
+          class Culprit = typename training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type>
+inline constexpr bool right_training = Culprit::template right<Culprit>();
+
+} // namespace detail
+
+} // namespace cairn

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/batch.hpp>
+#include <cairn/core/random.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/net/checked_network.hpp>
+#include <cairn/net/loss.hpp>
+#include <cairn/train/checked_training.hpp>
+#include <cairn/train/optimizer.hpp>
+#include <cairn/train/training_options.hpp>
+
+namespace cairn {
+
+template <class Model, class Loss, class Optimizer, class Batch, class T = float, class Device = cpu>
+class trainer; // train/trainer.hpp
+
+namespace detail {
+
+// What stands in after an error.
+struct stand_in_loss {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape&) { return 1; }
+  template <class, class>
+  static constexpr bool takes = true;
+  template <class Queue, class T, class Target>
+  static void run(Queue&, const loss_call<T, Target>&) {}
+};
+struct stand_in_optimizer {
+  static constexpr std::size_t max_states = 0;
+  double learning_rate = 0;
+  std::size_t states() const { return 0; }
+  template <class Queue, class T>
+  void update(Queue&, const update_call<T>&) const {}
+};
+template <class T>
+using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stand_in_optimizer, batch<1>,
+                                 std::conditional_t<std::is_floating_point_v<T>, T, float>, cpu>;
+
+} // namespace detail
+
+// What does not fit together has had its error. This has all that a trainer has, so that no other error follows.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
+    class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
+public:
+  using communicator_type = typename detail::replica<Model>::communicator_type;
+
+  explicit trainer(const Optimizer&, seed = {}, training_options = {})
+      : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+  trainer(communicator_type&, const Optimizer&, seed = {}, training_options = {})
+      : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+};
+
+} // namespace cairn

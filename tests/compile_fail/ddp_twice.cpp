@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// A replica of a replica.
+// expect: error: .*ddp: a model is replicated once
+// expect: replicated_again<ddp<ddp<Net, loopback>, loopback>>|replicated_again<ddp<ddp<Sequential<Linear<784, 10>>, loopback>, loopback>>
+#include <vector>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+using Net = Sequential<Linear<784, 10>>;
+#ifdef EXPECT_SUCCESS
+using training = trainer<ddp<Net, loopback>, CrossEntropyLoss, SGD, batch<32>>;
+#else
+using training = trainer<ddp<ddp<Net, loopback>, loopback>, CrossEntropyLoss, SGD, batch<32>>;
+#endif
+
+double learn(loopback& rank, const std::vector<float>& images, const std::vector<int>& labels) {
+  training train{rank, SGD{.learning_rate = 0.1}, seed{7}};
+  return train.step(images, labels);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// A communicator of one's own whose size has another type.
+// expect: error: .*ddp: rank or size of this communicator is missing or has another signature
+// expect: checked_communicator<Alone,
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+struct Alone {
+  static constexpr std::string_view name = "alone";
+  struct ticket {
+    template <class Queue>
+    void wait(Queue&) {}
+  };
+  int rank() const { return 0; }
+#ifdef EXPECT_SUCCESS
+  int size() const { return 1; }
+#else
+  std::size_t size() const { return 1; }
+#endif
+
+  template <class Queue, class T>
+  ticket all_reduce(Queue&, std::span<T>) {
+    return {};
+  }
+  template <class Queue>
+  ticket broadcast(Queue&, std::span<std::byte>, int) {
+    return {};
+  }
+};
+
+double learn(Alone& rank, const std::vector<float>& images, const std::vector<int>& labels) {
+  trainer<ddp<Sequential<Linear<784, 10>>, Alone>, CrossEntropyLoss, SGD, batch<32>> train{
+      rank, SGD{.learning_rate = 0.1}, seed{7}};
+  return train.step(images, labels);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// A policy of one's own whose plan takes something else.
+// expect: error: .*checkpoint: the first argument is no policy: plan is missing or has another signature
+// expect: checked_policy<middle, 10,
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/blueprint.hpp>
+
+using namespace cairn;
+
+struct middle {
+#ifdef EXPECT_SUCCESS
+  static constexpr void plan(const chain& c, route& out){
+#else
+  static constexpr void plan(const chain& c, route out, int) {
+#endif
+      const std::size_t half = c.size() / 2;
+  out.forward(0, c.size());
+  out.backward(half, c.size());
+  out.recompute(0, half);
+  out.backward(0, half);
+}
+}
+;
+using Net = Sequential<Linear<784, 64>, Repeat<4, Sequential<Linear<64, 64>, ReLU>>, Linear<64, 10>>;
+
+static_assert(peak_activation_bytes<checkpoint<middle, Net>, 64> < 2_MiB);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/device/cpu.hpp>
+#include <cairn/layer/checked_calls.hpp>
+#include <cairn/layer/linear.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+// For one element type only, and with a backward that wants more than it is given.
+struct halfway {
+  static void forward(cpu::queue&, const forward_call<float>&) {}
+  static void backward(cpu::queue&, const backward_call<float>&, int) {}
+};
+
+} // namespace
+
+// The sentences are in tests/compile_fail/own_layer_forward.cpp and own_layer_backward.cpp.
+TEST_CASE("checked_calls: what can be called on this queue with these numbers") {
+  using linear = checked_calls<Linear<2, 3>, cpu::queue, double>;
+  static_assert(linear::forward && linear::backward && linear::right<linear>());
+  static_assert(checked_calls<halfway, cpu::queue, float>::forward);
+  static_assert(!checked_calls<halfway, cpu::queue, double>::forward);
+  static_assert(!checked_calls<halfway, cpu::queue, float>::backward);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include <type_traits>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/function_of.hpp>
+#include <cairn/plan/policies.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+using A = Linear<4, 4>;
+using B = ReLU;
+template <class One, class Other>
+constexpr bool same = std::is_same_v<function_of<One>, function_of<Other>>;
+
+} // namespace
+
+TEST_CASE("function_of: schedules and the way a chain was written do not count") {
+  static_assert(same<Sequential<A, B, A>, checkpoint<sqrt_n, Sequential<A, Sequential<B, Sequential<A>>>>>);
+  static_assert(same<Sequential<A, checkpoint<store_all, Sequential<B, A>>>, Sequential<A, B, A>>);
+  static_assert(same<Sequential<Repeat<3, checkpoint<sqrt_n, A>>>, Sequential<Repeat<3, Sequential<A>>>>);
+  static_assert(same<Sequential<Residual<checkpoint<sqrt_n, Sequential<A, B>>>>, Sequential<Residual<A, B>>>);
+  static_assert(same<A, Sequential<A>>);
+}
+
+TEST_CASE("function_of: layers, their order, counts and residuals do") {
+  static_assert(!same<Sequential<A, B>, Sequential<B, A>> && !same<Sequential<A>, Sequential<A, B>>);
+  static_assert(!same<Repeat<2, A>, Repeat<3, A>> && !same<Residual<A, B>, Sequential<A, B>>);
+  static_assert(!same<Sequential<Linear<4, 8>>, Sequential<Linear<8, 4>>>);
+}
