@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// A checkpoint policy of one's own, between the markers, beside two of the library's: what it stores is a consequence of
+// the order in which it walks, the compiler proves the schedule, and the weights stay the same.
+//
+// test:
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+
+using namespace cairn;
+
+// own code: a policy
+// Keeps the input of the upper half while that walks back, then makes the lower half again; each half likewise. About
+// log2 n inputs are stored at a time, for at most log2 n forwards of a stage.
+struct bisect {
+  static constexpr void plan(const chain& c, route& out) {
+    out.forward(0, c.size());
+    walk_back(out, 0, c.size(), true);
+  }
+
+private:
+  static constexpr void walk_back(route& out, std::size_t first, std::size_t last, bool still_there) {
+    const std::size_t half = first + (last - first) / 2;
+    if (half == first) {
+      if (!still_there) out.recompute(first, last);
+      out.backward(first);
+      return;
+    }
+    if (!still_there) out.forward(first, half);
+    walk_back(out, half, last, still_there);
+    walk_back(out, first, half, false);
+  }
+};
+// end of own code
+
+namespace {
+
+using Net = Sequential<Linear<16, 64>, Repeat<30, Residual<Linear<64, 64>, GELU>>, Linear<64, 1>>;
+constexpr std::size_t rows = 32;
+static_assert(peak_activation_bytes<checkpoint<bisect, Net>, rows> <
+              peak_activation_bytes<checkpoint<sqrt_n, Net>, rows>);
+
+template <class Policy>
+std::uint64_t train_under(const char* name, table& results) {
+  using model = checkpoint<Policy, Net>;
+  using plan = blueprint_of<model, rows>;
+  const auto data = toy_dataset(256, {.inputs = 16});
+  trainer<model, MSELoss, SGD, batch<rows>> train{SGD{.learning_rate = 0.01}, seed{1}};
+  for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<rows>{}})
+    train.step(inputs, targets);
+  const auto megaflops = flops(plan::whole, plan::training.ops()) * rows / 1'000'000;
+  results.row({name, format_bytes(peak_activation_bytes<model, rows>), format_count(megaflops),
+               format_checksum(train.checksum())});
+  return train.checksum();
+}
+
+} // namespace
+
+int main() {
+  table results({"policy", "activations", "MFLOP in a step", "weights"});
+  const std::uint64_t stored = train_under<store_all>("store_all", results);
+  const std::uint64_t segments = train_under<sqrt_n>("sqrt_n", results);
+  const std::uint64_t own = train_under<bisect>("bisect", results);
+  std::printf("%s", results.text().c_str());
+  return own == stored && own == segments ? 0 : 1;
+}
