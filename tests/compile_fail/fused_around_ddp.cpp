@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The fused update around the replica.
-// expect: error: .*fused_update<ddp<...>>: write ddp<fused_update<...>, Communicator>
+// expect: error: .*fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>

@@ -48,6 +48,8 @@ template <std::size_t N, class Block>
 struct part_culprit<Repeat<N, Block>> : type_of<empty_repeat<Repeat<N, Block>>> {};
 template <class... Layers>
 struct part_culprit<Residual<Layers...>> : type_of<empty_residual<Residual<Layers...>>> {};
+template <class Model>
+struct part_culprit<fused_update<Model>> : type_of<misplaced_update<fused_update<Model>>> {};
 template <class Policy, class Net>
 struct part_culprit<checkpoint<Policy, Net>>
     : type_of<std::conditional_t<checkpoint_policy<Policy>, empty_checkpoint<checkpoint<Policy, Net>>,
@@ -149,6 +151,9 @@ struct network_culprit {
   }
   using type = typename decltype(culprit<Model>())::type;
 };
+
+template <class Model, class Body>
+struct network_culprit<fused_update<Model>, Body> : network_culprit<Model> {};
 
 // Is a network right? If not, there has been an error.
 template <class Model, class Culprit = typename network_culprit<Model>::type>

@@ -54,20 +54,13 @@ struct whole<fused_update<Model>> : whole<Model> {
   static constexpr bool fused = true;
 };
 
-// One inside of a network has no meaning. It goes on as a checkpoint, so that there is one error and not twenty; and the
-// static_assert stands in a function, as a class in which one has failed is no class any more for clang.
+// The network inside a fused update, with its policy.
 template <class Model>
-constexpr role refuse_inside() {
-  static_assert(sizeof(Model) == 0,
-                "fused_update: it is a way to train a whole network and stands around all of it: "
-                "fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>");
-  return role::nested;
-}
-template <class Model>
-struct composite<fused_update<Model>>
-    : composite<checkpoint<typename whole<Model>::policy, typename whole<Model>::body>> {
-  static constexpr role as = refuse_inside<Model>();
+struct without_fusion {
+  using type = Model;
 };
+template <class Model>
+struct without_fusion<fused_update<Model>> : without_fusion<Model> {};
 
 } // namespace detail
 

@@ -6,6 +6,7 @@
 #include <cairn/core/pack.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/elements.hpp>
+#include <cairn/net/fused_update.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
@@ -22,6 +23,8 @@ struct function_parts<Sequential<Parts...>>
     : type_of<typename joined<typename function_parts<Parts>::type...>::type> {};
 template <class Policy, class Net>
 struct function_parts<checkpoint<Policy, Net>> : function_parts<Net> {};
+template <class Model>
+struct function_parts<fused_update<Model>> : function_parts<Model> {};
 
 template <class Parts>
 struct function_made_of;

@@ -76,6 +76,17 @@ struct repeated_joint_sentence {
   }
 };
 
+struct misplaced_update_sentence {
+  template <class Update>
+  static constexpr bool right() {
+    static_assert(is_right<Update>,
+                  "fused_update: it is a way to train a whole network and stands around all of it: "
+                  "fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
+                  "misplaced_update<type>");
+    return false;
+  }
+};
+
 struct shape_at_run_time_sentence {
   template <class Layer>
   static constexpr bool right() {
@@ -112,6 +123,10 @@ struct residual_ends : detail::residual_ends_sentence {};
 // The place in a repeated block where its second turn does not begin like the first.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
 struct repeated_joint : detail::repeated_joint_sentence {};
+
+// A fused update of a part of a network.
+template <class Update>
+struct misplaced_update : detail::misplaced_update_sentence {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>

@@ -58,6 +58,26 @@ struct replica_sentence {
   }
 };
 
+struct update_around_sentence {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Model>,
+        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>; the update "
+        "is a part of the model that is replicated; see update_around_ddp<model>");
+    return false;
+  }
+};
+struct update_after_sentence {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>,
+                  "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves "
+                  "before its end; leave after_backward out; see update_after_backward<model>");
+    return false;
+  }
+};
+
 struct inputs_sentence {
   template <class Inputs>
   static constexpr bool right() {
@@ -89,6 +109,10 @@ struct function_sentence {
 // Arguments of a trainer that cannot be there, as culprits of an error (core/explain.hpp).
 template <class Model>
 struct replicated_again : detail::replica_sentence {};
+template <class Model>
+struct update_around_ddp : detail::update_around_sentence {};
+template <class Model>
+struct update_after_backward : detail::update_after_sentence {};
 template <class Argument>
 struct fourth_argument : detail::capacity_sentence {};
 template <class Argument>
@@ -131,18 +155,19 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
 struct training_culprit {
   using replica = detail::replica<Model>;
   using model = typename replica::model;
+  using net = typename without_fusion<model>::type;
 
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, T>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
-    if constexpr (!holds<Calls, model>)
-      return type_of<checked_calls<typename first_wrong<Calls, model>::type, Queue, T>>{};
+    if constexpr (!holds<Calls, net>)
+      return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (!loss::runs) return type_of<loss>{};
     else if constexpr (optimizer::steps != 4) return type_of<optimizer>{};
     else if constexpr (communicator::steps != 5) return type_of<communicator>{};
-    else return between<blueprint_of<model, Batch::size, T>>();
+    else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>
   static auto between() {
@@ -153,6 +178,9 @@ struct training_culprit {
   template <class Whole>
   static auto culprit() {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
+    else if constexpr (replica::updates_outside) return type_of<update_around_ddp<Whole>>{};
+    else if constexpr (whole<model>::fused && !replica::options::overlaps)
+      return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_culprit<model>::type, nothing_wrong>)
       return type_of<typename network_culprit<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};

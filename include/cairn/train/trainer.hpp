@@ -196,14 +196,6 @@ private:
         reduction_(buckets.buckets(), bucket_places,
                    reinterpret_cast<T*>(fused ? arena_.data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
-    static_assert(
-        !replica::updates_outside,
-        "fused_update<ddp<...>>: write ddp<fused_update<...>, Communicator>: the update is a part of the "
-        "model that is replicated");
-    static_assert(
-        !fused || replica::options::overlaps,
-        "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves before "
-        "its end; leave after_backward out");
     if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = device_.allocate(plan::parameter_block * sizeof(T));
