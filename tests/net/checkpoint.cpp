@@ -29,6 +29,10 @@ using Around =
                checkpoint<recompute_all, Residual<ReLU, testing::Scale, Wide>>,
                Residual<checkpoint<sqrt_n, Sequential<Residual<Wide>, testing::Witness, Wide>>, ReLU>,
                checkpoint<store_all, Sequential<Linear<16, 7>>>>;
+// The block's last layer keeps a tape: made again, it writes an output that nobody reads.
+using Tape = checkpoint<store_all, Sequential<Wide, LayerNorm<16>>>;
+using Last = Sequential<Linear<12, 16>, Tape, Wide, checkpoint<every<2>, Sequential<ReLU, Tape, Dropout<>>>,
+                        checkpoint<store_all, Sequential<Wide, LayerNorm<16>, Dropout<>>>, Wide>;
 
 } // namespace
 
@@ -43,6 +47,8 @@ TEST_CASE("checkpoint: a block in a repeat, and blocks in a block") {
 TEST_CASE("checkpoint: blocks around and inside residual blocks") {
   testing::check_network<Around, 5, float>();
 }
+
+TEST_CASE("checkpoint: the last layer of a block keeps a tape") { testing::check_network<Last, 5, float>(); }
 
 TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   using Layers = Sequential<Wide, Tanh, Wide, Tanh, Wide, Tanh, Wide, Tanh>;

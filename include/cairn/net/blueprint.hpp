@@ -213,6 +213,18 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     return sum;
   }();
 
+  // Does a layer, in a forward that makes the tape, write to the lent output? Then there must be one, even when nobody
+  // will read it.
+  static constexpr bool last_writes_output = [] {
+    for (std::size_t t = 0; t < training.lasting; ++t) {
+      const op& o = training.storage[t];
+      if (o.kind == op_kind::forward && memory.at[t].output.where == region::output &&
+          !stages[o.position].tape_without_output)
+        return true;
+    }
+    return false;
+  }();
+
   // The chain as one stage of the chain around it.
   static constexpr stage as_stage = [] {
     stage s{};
@@ -236,7 +248,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     // A residual block may write over its input in the very last write, when nothing reads x any more; likewise back.
     s.in_place_forward = As == role::residual && (adds_at_turn || size > 1);
     s.in_place_backward = As == role::residual && (adds_at_end || size > 1);
-    s.tape_without_output = true;
+    s.tape_without_output = !last_writes_output;
     s.leaves = leaves;
     s.parameters = parameters;
     s.parameter_block = parameter_block;

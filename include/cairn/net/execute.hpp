@@ -134,8 +134,9 @@ private:
     if (e.inner != nullptr) {
       frame<T> lent = inside(i, at);
       lent.why = why(o);
-      if (!o.wants_output || tape_only) lent[region::output] = nullptr;
-      executor(*e.inner, queue_, lent).up(o.wants_tape, o.wants_output && !tape_only);
+      const bool output = !tape_only && (o.wants_output || !program_.stages[i].tape_without_output);
+      if (!output) lent[region::output] = nullptr;
+      executor(*e.inner, queue_, lent).up(o.wants_tape, output);
       return;
     }
     forward_call<T> call;
