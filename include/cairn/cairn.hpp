@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cairn/core/batch.hpp>   // how many rows a step has room for, as a type
+#include <cairn/core/bundle.hpp>  // the shapes of several tensors and of constants
 #include <cairn/core/config.hpp>  // the version, and the only macros
 #include <cairn/core/error.hpp>   // what is thrown
 #include <cairn/core/explain.hpp> // types made to be read in an error
@@ -127,22 +128,28 @@
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
 
-#include <cairn/layer/checked_calls.hpp> // a layer that cannot be called, in a sentence
-#include <cairn/layer/checked_layer.hpp> // what is no layer, in a sentence
-#include <cairn/layer/describe.hpp>      // what a layer says of itself, with the defaults
-#include <cairn/layer/dropout.hpp>       // Dropout
-#include <cairn/layer/flatten.hpp>       // Flatten
-#include <cairn/layer/gelu.hpp>          // GELU
-#include <cairn/layer/input.hpp>         // Input<Extents...>, the shape a network takes
-#include <cairn/layer/layer.hpp>         // the concept: a function and its derivative
-#include <cairn/layer/layer_fault.hpp>   // what keeps a type from being a layer
-#include <cairn/layer/layer_norm.hpp>    // LayerNorm<Features>
-#include <cairn/layer/linear.hpp>        // Linear<In, Out>
-#include <cairn/layer/relu.hpp>          // ReLU
-#include <cairn/layer/sigmoid.hpp>       // Sigmoid
-#include <cairn/layer/tanh.hpp>          // Tanh
+#include <cairn/layer/bundle_layer.hpp>    // the concept: a layer of several tensors
+#include <cairn/layer/checked_calls.hpp>   // a layer that cannot be called, in a sentence
+#include <cairn/layer/checked_layer.hpp>   // what is no layer, in a sentence
+#include <cairn/layer/describe.hpp>        // what a layer says of itself, with the defaults
+#include <cairn/layer/describe_bundle.hpp> // such a layer as numbers
+#include <cairn/layer/dropout.hpp>         // Dropout
+#include <cairn/layer/flatten.hpp>         // Flatten
+#include <cairn/layer/gelu.hpp>            // GELU
+#include <cairn/layer/input.hpp>           // Input<Extents...>, the shape a network takes
+#include <cairn/layer/inputs.hpp>          // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>           // the concept: a function and its derivative
+#include <cairn/layer/layer_fault.hpp>     // what keeps a type from being a layer
+#include <cairn/layer/layer_norm.hpp>      // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>          // Linear<In, Out>
+#include <cairn/layer/relu.hpp>            // ReLU
+#include <cairn/layer/sigmoid.hpp>         // Sigmoid
+#include <cairn/layer/tanh.hpp>            // Tanh
 
 #include <cairn/net/blueprint.hpp>          // all that is known of a step at compile time
+#include <cairn/net/bundle_facts.hpp>       // what a chain of several tensors asks its elements
+#include <cairn/net/bundle_shapes.hpp>      // their shapes and gradients, from joint to joint
+#include <cairn/net/bundle_steps.hpp>       // finds them, and takes them past a stage
 #include <cairn/net/checked_loss.hpp>       // what is no loss, in a sentence
 #include <cairn/net/checked_network.hpp>    // finds the first fault of a network
 #include <cairn/net/checkpoint.hpp>         // checkpoint<Policy, Net>: the same function, another schedule
@@ -152,6 +159,7 @@
 #include <cairn/net/execute.hpp>            // walks a program
 #include <cairn/net/function_of.hpp>        // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>       // the same training, updating inside backward
+#include <cairn/net/lent_tensors.hpp>       // the tensors at a chain's ends
 #include <cairn/net/loss.hpp>               // what a loss is lent
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/net/mse_loss.hpp>      // MSELoss

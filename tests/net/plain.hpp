@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/bundle.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/describe.hpp>
+#include <cairn/layer/describe_bundle.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
@@ -62,12 +64,16 @@ struct leaf {
   }
 };
 
+// The tensors of a value, or their gradients: a tensor that nobody uses has none, an empty buffer.
+template <class T>
+using tensors = std::vector<buffer<T>>;
+
 // A piece of a network: forward keeps what backward needs.
 template <class T>
 struct part {
   virtual ~part() = default;
-  virtual buffer<T> forward(const walk& w, const buffer<T>& input) = 0;
-  virtual buffer<T> backward(const walk& w, const buffer<T>& output_gradient) = 0;
+  virtual tensors<T> forward(const walk& w, tensors<T> inputs) = 0;
+  virtual tensors<T> backward(const walk& w, tensors<T> output_gradients) = 0;
 };
 template <class T>
 using piece = std::unique_ptr<part<T>>;
@@ -78,18 +84,21 @@ buffer<T> copy_of(const buffer<T>& from) {
   if (from.size() > 0) std::memcpy(to.data(), from.data(), from.size() * sizeof(T));
   return to;
 }
+template <class T>
+T* pointer(const buffer<T>& b) {
+  return b.size() > 0 ? b.data() : nullptr;
+}
 
-template <class L, class T>
-struct one_layer : part<T>, leaf<T> {
-  using facts = cairn::described<L>;
+// What a layer of one tensor and one of several have in common; `Shape` is a shape or a bundle.
+template <class L, class T, class Facts, class Shape>
+struct any_layer : part<T>, leaf<T> {
   using bytes = buffer<std::byte>;
-  cairn::shape input_shape;
-  buffer<T> input, output;
+  Shape input_shape;
   bytes tape;
 
-  explicit one_layer(const cairn::shape& in) : input_shape(in) {
-    this->parameter_list = facts::parameters(in);
-    this->state_list = facts::state(in);
+  explicit any_layer(const Shape& in) : input_shape(in) {
+    this->parameter_list = Facts::parameters(in);
+    this->state_list = Facts::state(in);
     this->parameters = buffer<T>(this->lay_out(this->parameter_list, this->parameter_offsets));
     this->gradients = buffer<T>(this->parameters.size());
     this->state = buffer<T>(this->lay_out(this->state_list, this->state_offsets));
@@ -102,16 +111,12 @@ struct one_layer : part<T>, leaf<T> {
     return (static_cast<unsigned>(L::backward_reads) & static_cast<unsigned>(what)) != 0;
   }
 
-  buffer<T> forward(const walk& w, const buffer<T>& in) override {
-    input = copy_of(in);
-    output = buffer<T>(w.rows * L::output_shape(input_shape).size());
-    tape = bytes(w.rows * facts::tape_bytes(input_shape, sizeof(T)));
-    const bytes workspace(w.rows * facts::workspace_bytes(input_shape, sizeof(T)));
-    cairn::forward_call<T> call;
+  // Calls forward or backward with everything but the tensors.
+  template <class Call>
+  void forward_with(const walk& w, Call& call) {
+    tape = bytes(w.rows * Facts::tape_bytes(input_shape, sizeof(T)));
+    const bytes workspace(w.rows * Facts::workspace_bytes(input_shape, sizeof(T)));
     call.rows = w.rows;
-    call.input_shape = &input_shape;
-    call.input = input.data();
-    call.output = output.data();
     call.parameters = {this->parameters.data(), this->parameter_offsets.data()};
     call.state = {this->state.data(), this->state_offsets.data()};
     call.tape = w.why == cairn::pass::evaluate ? nullptr : tape.data();
@@ -119,26 +124,113 @@ struct one_layer : part<T>, leaf<T> {
     call.why = w.why;
     call.random = random(w);
     L::forward(w.queue, call);
-    return copy_of(output);
   }
-
-  buffer<T> backward(const walk& w, const buffer<T>& output_gradient) override {
-    buffer<T> input_gradient(input.size());
-    const bytes workspace(w.rows * facts::workspace_bytes(input_shape, sizeof(T)));
-    cairn::backward_call<T> call;
+  template <class Call>
+  void backward_with(const walk& w, Call& call) {
+    const bytes workspace(w.rows * Facts::workspace_bytes(input_shape, sizeof(T)));
     call.rows = w.rows;
-    call.input_shape = &input_shape;
-    call.input = reads(cairn::reads::input) ? input.data() : nullptr;
-    call.output = reads(cairn::reads::output) ? output.data() : nullptr;
-    call.output_gradient = output_gradient.data();
-    call.input_gradient = input_gradient.data();
     call.parameters = {this->parameters.data(), this->parameter_offsets.data()};
     call.gradients = {this->gradients.data(), this->parameter_offsets.data()};
     call.tape = tape.data();
     call.workspace = workspace.data();
     call.random = random(w);
     L::backward(w.queue, call);
-    return input_gradient;
+  }
+};
+
+// A layer of one tensor works on the first.
+template <class L, class T>
+struct one_layer : any_layer<L, T, cairn::described<L>, cairn::shape> {
+  using base = any_layer<L, T, cairn::described<L>, cairn::shape>;
+  using base::base;
+  buffer<T> input, output;
+
+  tensors<T> forward(const walk& w, tensors<T> inputs) override {
+    input = std::move(inputs[0]);
+    output = buffer<T>(w.rows * L::output_shape(this->input_shape).size());
+    cairn::forward_call<T> call;
+    call.input_shape = &this->input_shape;
+    call.input = input.data();
+    call.output = output.data();
+    this->forward_with(w, call);
+    inputs[0] = copy_of(output);
+    return inputs;
+  }
+  tensors<T> backward(const walk& w, tensors<T> output_gradients) override {
+    buffer<T> input_gradient(input.size());
+    cairn::backward_call<T> call;
+    call.input_shape = &this->input_shape;
+    call.input = base::reads(cairn::reads::input) ? input.data() : nullptr;
+    call.output = base::reads(cairn::reads::output) ? output.data() : nullptr;
+    call.output_gradient = output_gradients[0].data();
+    call.input_gradient = input_gradient.data();
+    this->backward_with(w, call);
+    output_gradients[0] = std::move(input_gradient);
+    return output_gradients;
+  }
+};
+
+// A layer of several tensors takes some from the front; those behind go past it.
+template <class L, class T>
+struct several_layer : any_layer<L, T, cairn::described_bundle<L>, cairn::bundle> {
+  using base = any_layer<L, T, cairn::described_bundle<L>, cairn::bundle>;
+  using facts = cairn::described_bundle<L>;
+  cairn::bundle taken, made;
+  const tensors<T>& constants;
+  tensors<T> inputs, outputs;
+
+  several_layer(const cairn::bundle& in, const tensors<T>& all)
+      : base(in), taken(facts::taken(in)), made(L::output_shapes(taken)), constants(all) {}
+
+  template <class Pointer>
+  static void point(Pointer& to, const tensors<T>& from) {
+    for (std::size_t k = 0; k < from.size(); ++k) to[k] = pointer(from[k]);
+  }
+  static tensors<T> with_rest(tensors<T> front, tensors<T>& all, std::size_t begin) {
+    for (std::size_t k = begin; k < all.size(); ++k) front.push_back(std::move(all[k]));
+    return front;
+  }
+
+  tensors<T> forward(const walk& w, tensors<T> all) override {
+    inputs.clear();
+    outputs.clear();
+    for (std::size_t k = 0; k < taken.size(); ++k) inputs.push_back(std::move(all[k]));
+    for (std::size_t k = 0; k < made.size(); ++k) outputs.emplace_back(w.rows * made[k].size());
+    cairn::bundle_forward_call<T> call;
+    call.input_shapes = &taken;
+    point(call.inputs, inputs);
+    point(call.outputs, outputs);
+    point(call.constants, constants);
+    call.input = call.inputs[0];
+    call.output = call.outputs[0];
+    this->forward_with(w, call);
+    tensors<T> front;
+    for (const auto& o : outputs) front.push_back(copy_of(o));
+    return with_rest(std::move(front), all, taken.size());
+  }
+
+  tensors<T> backward(const walk& w, tensors<T> all) override {
+    cairn::bundle_backward_call<T> call;
+    call.input_shapes = &taken;
+    if (base::reads(cairn::reads::input)) point(call.inputs, inputs);
+    if (base::reads(cairn::reads::output)) point(call.outputs, outputs);
+    point(call.constants, constants);
+    tensors<T> input_gradients;
+    for (std::size_t k = 0; k < taken.size(); ++k) {
+      bool used = false;
+      for (std::size_t j = 0; j < made.size(); ++j) used = used || (all[j].size() > 0 && depends(j, k));
+      input_gradients.emplace_back(used ? w.rows * taken[k].size() : 0);
+      call.input_gradients[k] = pointer(input_gradients[k]);
+    }
+    for (std::size_t j = 0; j < made.size(); ++j) call.output_gradients[j] = pointer(all[j]);
+    call.output_gradient = call.output_gradients[0];
+    call.input_gradient = call.input_gradients[0];
+    this->backward_with(w, call);
+    return with_rest(std::move(input_gradients), all, made.size());
+  }
+  static bool depends(std::size_t output, std::size_t input) {
+    if constexpr (requires { L::depends(output, input); }) return L::depends(output, input);
+    else return true;
   }
 };
 
@@ -146,39 +238,46 @@ template <class T>
 struct one_after_another : part<T> {
   std::vector<piece<T>> parts;
 
-  buffer<T> forward(const walk& w, const buffer<T>& input) override {
-    buffer<T> now = copy_of(input);
-    for (const piece<T>& p : parts) now = p->forward(w, now);
+  tensors<T> forward(const walk& w, tensors<T> now) override {
+    for (const piece<T>& p : parts) now = p->forward(w, std::move(now));
     return now;
   }
-  buffer<T> backward(const walk& w, const buffer<T>& output_gradient) override {
-    buffer<T> now = copy_of(output_gradient);
-    for (std::size_t i = parts.size(); i-- > 0;) now = parts[i]->backward(w, now);
+  tensors<T> backward(const walk& w, tensors<T> now) override {
+    for (std::size_t i = parts.size(); i-- > 0;) now = parts[i]->backward(w, std::move(now));
     return now;
   }
 };
 
+// Adds the first tensor; the others are what the layers make of them.
 template <class T>
 struct with_input_added : part<T> {
   piece<T> inside;
 
   static buffer<T> sum(const buffer<T>& a, const buffer<T>& b) {
+    if (a.size() == 0 || b.size() == 0) return copy_of(a.size() == 0 ? b : a);
     buffer<T> out(a.size());
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] + b[i];
     return out;
   }
-  buffer<T> forward(const walk& w, const buffer<T>& input) override {
-    return sum(inside->forward(w, input), input);
+  tensors<T> forward(const walk& w, tensors<T> inputs) override {
+    const buffer<T> first = copy_of(inputs[0]);
+    tensors<T> out = inside->forward(w, std::move(inputs));
+    out[0] = sum(out[0], first);
+    return out;
   }
-  buffer<T> backward(const walk& w, const buffer<T>& output_gradient) override {
-    return sum(inside->backward(w, output_gradient), output_gradient);
+  tensors<T> backward(const walk& w, tensors<T> output_gradients) override {
+    const buffer<T> first = copy_of(output_gradients[0]);
+    tensors<T> out = inside->backward(w, std::move(output_gradients));
+    out[0] = sum(out[0], first);
+    return out;
   }
 };
 
-// From the type to the pieces; `now` is the shape at which the network has arrived.
+// From the type to the pieces; `now` is what arrives there.
 template <class T>
 struct maker {
-  cairn::shape now;
+  cairn::bundle now;
+  const tensors<T>& constants;
   std::vector<leaf<T>*> leaves{};
 
   template <class... Parts>
@@ -205,11 +304,21 @@ struct maker {
   }
   template <class L>
   piece<T> make(L*) {
-    auto out = std::make_unique<one_layer<L, T>>(now);
-    now = L::output_shape(now);
-    out->index = static_cast<std::uint32_t>(leaves.size());
-    leaves.push_back(out.get());
-    return out;
+    if constexpr (cairn::bundle_layer<L>) {
+      auto out = std::make_unique<several_layer<L, T>>(now, constants);
+      now = now.with_front(out->taken.size(), out->made);
+      return number(std::move(out));
+    } else {
+      auto out = std::make_unique<one_layer<L, T>>(now[0]);
+      now = now.with_front(1, cairn::bundle{L::output_shape(now[0])});
+      return number(std::move(out));
+    }
+  }
+  template <class Layer>
+  piece<T> number(std::unique_ptr<Layer> layer) {
+    layer->index = static_cast<std::uint32_t>(leaves.size());
+    leaves.push_back(layer.get());
+    return layer;
   }
 };
 
@@ -218,13 +327,34 @@ template <class T>
 struct network {
   piece<T> whole;
   std::vector<leaf<T>*> leaves;
+  std::unique_ptr<tensors<T>> constants; // to be set before a forward
+  std::size_t outputs = 1;               // tensors of the last value
+
+  // Its first output for these inputs, and the gradients of its parameters from that of the first output.
+  buffer<T> forward(const walk& w, tensors<T> inputs) {
+    tensors<T> made = whole->forward(w, std::move(inputs));
+    outputs = made.size();
+    return std::move(made[0]);
+  }
+  void backward(const walk& w, const buffer<T>& output_gradient) {
+    tensors<T> gradients(outputs);
+    gradients[0] = copy_of(output_gradient);
+    whole->backward(w, std::move(gradients));
+  }
 };
 
 template <class Net, class T>
+network<T> make_network(const cairn::bundle& input) {
+  network<T> out;
+  out.constants = std::make_unique<tensors<T>>();
+  maker<T> m{input, *out.constants};
+  out.whole = m.make(static_cast<Net*>(nullptr));
+  out.leaves = std::move(m.leaves);
+  return out;
+}
+template <class Net, class T>
 network<T> make_network(const cairn::shape& input) {
-  maker<T> m{input};
-  piece<T> whole = m.make(static_cast<Net*>(nullptr));
-  return {std::move(whole), std::move(m.leaves)};
+  return make_network<Net, T>(cairn::bundle{input});
 }
 
 } // namespace plain

@@ -96,11 +96,23 @@ public:
     for (std::size_t i = 0; i < count; ++i) out[i] = number<T>(stream, i);
     return out;
   }
+  // The input of `rows` samples: the only tensor, or all tensors and then all constants, each apart from the others.
+  static std::vector<std::vector<T>> all_inputs(const code& c, std::size_t rows, std::uint32_t stream) {
+    std::vector<std::vector<T>> out;
+    if (c.inputs == nullptr) return {inputs(rows * c.input_shape.size(), stream)};
+    const auto add = [&](const cairn::shape& s) {
+      out.push_back(inputs(rows * s.size(), stream + 100 * static_cast<std::uint32_t>(out.size())));
+    };
+    for (std::size_t k = 0; k < c.inputs->size(); ++k) add((*c.inputs)[k]);
+    for (std::size_t k = 0; k < c.inputs->constant_count; ++k) add(c.inputs->constants[k]);
+    return out;
+  }
 
   std::byte* arena() { return arena_.data(); }
   plain::buffer<T>& parameters() { return parameters_; }
   plain::buffer<T>& gradients() { return gradients_; }
   std::size_t finished() const { return finished_; }
+  std::size_t times_finished() const { return times_finished_; } // in the last step
   std::size_t discards() const { return discards_; }
   // The same step again, its gradients added to those that are there.
   void accumulates() { sums_ = plain::buffer<T>(plan_.parameters); }
@@ -109,11 +121,11 @@ public:
   // as soon as it is discarded.
   made<T> step(queue& q, std::size_t rows, bool poison, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
-    const std::vector<T> x = inputs(rows * c.input_shape.size(), stream);
+    const auto x = all_inputs(c, rows, stream);
     const std::size_t out = rows * c.output_shape.size();
     made<T> result;
     poison_ = poison;
-    finished_ = discards_ = 0;
+    finished_ = times_finished_ = discards_ = 0;
     const cairn::events tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
     cairn::frame<T> f = lend(rows, x);
     f.tell = &tell;
@@ -131,7 +143,7 @@ public:
 
   std::vector<T> evaluate(queue& q, std::size_t rows, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
-    const std::vector<T> x = inputs(rows * c.input_shape.size(), stream);
+    const auto x = all_inputs(c, rows, stream);
     cairn::frame<T> f = lend(rows, x);
     f.why = cairn::pass::evaluate;
     cairn::run_up(c, q, f);
@@ -142,11 +154,16 @@ public:
 private:
   static std::span<T> span(plain::buffer<T>& b) { return {b.data(), b.size()}; }
 
-  cairn::frame<T> lend(std::size_t rows, const std::vector<T>& x) {
+  cairn::frame<T> lend(std::size_t rows, const std::vector<std::vector<T>>& x) {
     cairn::frame<T> f;
     f.rows = rows;
     f[cairn::region::input] =
-        const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x.data())); // only read
+        const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x[0].data())); // only read
+    if (const cairn::bundle* const several = plan_.code->inputs; several != nullptr) {
+      for (std::size_t k = 0; k < x.size(); ++k)
+        (k < several->size() ? ends_.inputs[k] : ends_.constants[k - several->size()]) = x[k].data();
+      f.several = &ends_;
+    }
     f[cairn::region::workspace] = arena_.data();
     f.parameters = parameters_.data();
     f.gradients = &place_;
@@ -161,6 +178,7 @@ private:
     auto& me = *static_cast<replica*>(self);
     CHECK(end > me.finished_);
     me.finished_ = end;
+    ++me.times_finished_;
   }
   static void on_discarded(void* self, std::byte* first, std::size_t count) {
     auto& me = *static_cast<replica*>(self);
@@ -171,11 +189,12 @@ private:
   }
 
   planned<T> plan_;
+  cairn::lent_tensors<T> ends_;
   plain::buffer<T> parameters_, gradients_, state_, sums_;
   cairn::gradient_place<T> place_{gradients_.data(), 0, nullptr};
   plain::buffer<std::byte> arena_; // of exactly the planned size, all 0xFF at first
   bool poison_ = false;
-  std::size_t finished_ = 0, discards_ = 0;
+  std::size_t finished_ = 0, times_finished_ = 0, discards_ = 0;
 };
 
 // What the oracle makes of the same step, in the layout of the plan's flat buffers: padding is zero.
@@ -188,14 +207,22 @@ made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::s
         l->parameters[l->parameter_offsets[k] + i] =
             number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
 
-  const std::vector<T> x = replica<T>::inputs(rows * p.code->input_shape.size(), stream);
-  plain::buffer<T> input(x.size());
-  std::memcpy(input.data(), x.data(), x.size() * sizeof(T));
+  const auto x = replica<T>::all_inputs(*p.code, rows, stream);
+  const auto tensors = [&](std::size_t begin, std::size_t end) {
+    plain::tensors<T> out;
+    for (std::size_t k = begin; k < end; ++k) {
+      out.emplace_back(x[k].size());
+      std::memcpy(out.back().data(), x[k].data(), x[k].size() * sizeof(T));
+    }
+    return out;
+  };
+  const std::size_t count = p.code->inputs == nullptr ? 1 : p.code->inputs->size();
+  *net.constants = tensors(count, x.size());
   plain::walk w{q, rows, cairn::pass::forward, {.seed = a_seed, .step = a_step, .position = 0}};
-  const plain::buffer<T> output = net.whole->forward(w, input);
+  const plain::buffer<T> output = net.forward(w, tensors(0, count));
   plain::buffer<T> gradient(output.size());
   derive(output.size(), output.data(), gradient.data());
-  net.whole->backward(w, gradient);
+  net.backward(w, gradient);
 
   made<T> result;
   result.output.assign(output.data(), output.data() + output.size());
@@ -218,14 +245,16 @@ made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::s
     }
   result.state.resize(at);
   w.why = cairn::pass::evaluate;
-  const plain::buffer<T> evaluated = net.whole->forward(w, input);
+  const plain::buffer<T> evaluated = net.forward(w, tensors(0, count));
   result.evaluated.assign(evaluated.data(), evaluated.data() + evaluated.size());
   return result;
 }
 
 template <class Net, class T>
 made<T> expected(const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream = 1) {
-  return expected_of(plain::make_network<Net, T>(p.code->input_shape), p, q, rows, stream);
+  const cairn::bundle input =
+      p.code->inputs != nullptr ? *p.code->inputs : cairn::bundle{p.code->input_shape};
+  return expected_of(plain::make_network<Net, T>(input), p, q, rows, stream);
 }
 
 // Compares one planned network with the oracle: for some numbers of rows, with and without poison.

@@ -45,3 +45,23 @@ TEST_CASE("chain: a stage in place needs equal sizes") {
   CHECK_FALSE(c.in_place_forward(0));
   CHECK(c.in_place_backward(0));
 }
+
+TEST_CASE("chain: a value of several tensors, and a gradient of some of them") {
+  constexpr parts v{.per_sample = {16, 4, 8}, .gradients = 0b101};
+  static_assert(v.offset(0, 5, 0b111) == 0 && v.offset(1, 5, 0b111) == 128 && v.offset(2, 5, 0b111) == 192);
+  static_assert(v.offset(2, 5, v.gradients) == 128); // without the second
+  static_assert(v.value_bytes(5) == 256 && v.gradient_bytes(5) == 192);
+  static_assert(v.value_bytes(1) == 192 && parts{}.value_bytes(9) == 0);
+
+  static constexpr std::array<stage, 3> stages{relu(7), relu(7), relu(7)};
+  static constexpr std::array<parts, 4> values{v, parts{.per_sample = {16, 4, 8}, .gradients = 0b111},
+                                               parts{.per_sample = {16, 4, 8}, .gradients = 0b111},
+                                               parts{.per_sample = {16, 8, 4}, .gradients = 0b111}};
+  constexpr chain c{.stages = stages, .batch = 5, .input = {28, 0}, .values = values};
+  static_assert(c.value_bytes(0) == 256 && c.gradient_bytes(0) == 192 && c.gradient_bytes(1) == 256);
+  // In place, every tensor stays where it is; a gradient that lacks one has another layout.
+  static_assert(c.in_place_forward(0) && !c.in_place_backward(0));
+  static_assert(c.in_place_forward(1) && c.in_place_backward(1));
+  static_assert(c.value_bytes(2) == c.value_bytes(3) && !c.in_place_forward(2) && !c.in_place_backward(2));
+  CHECK(c.gradient_bytes(0) == 192);
+}

@@ -125,6 +125,9 @@ struct backward_call {
 //
 // A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that
 // is what lets checkpoint decide for it. It is stateless: whatever it works on is lent to it.
+//
+// A layer that takes or gives several tensors, or reads a constant of the network (a mask, positions), is described in
+// layer/bundle_layer.hpp. In a network of such, a layer of one tensor works on the first, and the others go past it.
 
 namespace detail {
 

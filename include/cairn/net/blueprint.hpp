@@ -9,9 +9,12 @@
 #include <utility>
 
 #include <cairn/core/batch.hpp>
+#include <cairn/core/bundle.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
 #include <cairn/layer/describe.hpp>
+#include <cairn/net/bundle_facts.hpp>
+#include <cairn/net/bundle_shapes.hpp>
 #include <cairn/net/checked_network.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/elements.hpp>
@@ -28,9 +31,9 @@ namespace cairn {
 // byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
 // that none comes near a compiler's limit.
 //
-// Body is what stands in the network, Policy its checkpoint policy, In the input's shape as dims<...>, Batch the most
-// samples in a step, Element the bytes of a number, As where the chain stands, Update when its gradients are used. A
-// block inside has a blueprint too.
+// Body is what stands in the network, Policy its checkpoint policy, In the input's shape as dims<...> (or, if layers of
+// several tensors stand in it, detail::bundle_input<...>), Batch the most samples in a step, Element the bytes of a
+// number, As where the chain stands, Update when its gradients are used. A block inside has a blueprint too.
 template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As,
           class Update = used_after_backward>
 struct blueprint;
@@ -45,10 +48,42 @@ struct drawn;
 template <class Chain, std::size_t I, class Block>
 struct inner_blueprint {
   struct source {
-    static constexpr shape value = Chain::shapes.input[I];
+    static constexpr auto value = input_of_element<Block>(Chain::shapes.input[I]);
   };
-  using type = blueprint<typename composite<Block>::body, typename composite<Block>::policy,
-                         typename dims_of<source>::type, Chain::batch, Chain::element, composite<Block>::as>;
+  static constexpr auto* input() {
+    if constexpr (Chain::several && works_on_bundles<Block>())
+      return static_cast<bundle_input<typename bundle_type_of<source>::type, Chain::shapes.used[I]>*>(
+          nullptr);
+    else return static_cast<typename dims_of<source>::type*>(nullptr);
+  }
+  using type =
+      blueprint<typename composite<Block>::body, typename composite<Block>::policy,
+                std::remove_pointer_t<decltype(input())>, Chain::batch, Chain::element, composite<Block>::as>;
+};
+
+// The block at element I of a chain of bundles as a stage; nothing for a layer.
+template <class Chain, std::size_t I, class E, bool Block>
+struct block_stage {};
+template <class Chain, std::size_t I, class E>
+struct block_stage<Chain, I, E, true> {
+  static constexpr const stage& value = Chain::template inner<I>::as_stage;
+};
+
+// The joint at which the shapes of a chain of bundles stop to fit; instantiated only then.
+template <class Chain>
+struct broken_joint {
+  struct produced {
+    static constexpr auto value = Chain::shapes.produced;
+  };
+  template <std::size_t I>
+  static auto producer() {
+    if constexpr (I == static_cast<std::size_t>(-1)) return type_of<network_input>{};
+    else return type_of<pack_element<I, typename Chain::elements>>{};
+  }
+  using here = joint<Chain::shapes.fault, typename decltype(producer<Chain::shapes.before_element>())::type,
+                     typename bundle_type_of<produced>::type,
+                     pack_element<Chain::shapes.fault_element, typename Chain::elements>>;
+  static constexpr bool fits = here::template right<here>();
 };
 
 template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
@@ -61,22 +96,40 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr role as = As;
   static constexpr std::size_t size = flattened<Body>::stages;
 
-  static constexpr shape input_shape = In::value;
+  // Do its stages hand several tensors to each other? Then shapes below are bundles; else they are single shapes.
+  static constexpr bool several = has_bundle_input<In>;
+  static constexpr const auto& input_value = In::value;
+  static constexpr shape input_shape = first_shape(In::value); // of the first tensor, if there are several
   static constexpr auto order = order_of<Body>();
-  static constexpr auto shapes = shape_walk<Body, elements>::from(In::value);
-  static constexpr shape output_shape = shapes.output;
+  static constexpr auto shapes = [] {
+    if constexpr (several) return bundle_walk<Body, elements>::from(In::value, In::used);
+    else return shape_walk<Body, elements>::from(In::value);
+  }();
+  // A chain of single shapes has been looked at before: see net/checked_network.hpp.
+  static constexpr bool fits = [] {
+    if constexpr (!several) return true;
+    else if constexpr (shapes.fault != static_cast<std::size_t>(-1)) return broken_joint<self>::fits;
+    else return idle_stage<self>::works;
+  }();
+  static constexpr shape output_shape = first_shape(shapes.output);
   struct output {
     static constexpr shape value = output_shape;
   };
+  static_assert(As != role::residual || !fits || output_shape == input_shape,
+                "Residual: its layers give another shape than they take, so the input cannot be added");
 
   template <std::size_t I>
   using inner = typename inner_blueprint<self, I, pack_element<I, elements>>::type;
+  template <std::size_t I, class E>
+  using inner_of = block_stage<self, I, E, composite<E>::is>;
 
   // One stage for each element, then one for each time that an element runs.
   template <std::size_t I, class E>
   static constexpr stage describe_element() {
     stage s{};
-    if constexpr (composite<E>::is) s = inner<I>::as_stage;
+    if constexpr (!fits) return s;
+    else if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
+    else if constexpr (composite<E>::is) s = inner<I>::as_stage;
     else s = describe<E>(shapes.input[I], Element);
     s.type = named<E>;
     return s;
@@ -92,13 +145,19 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // Does element I add to what it makes? A block does not.
   template <class E>
   static constexpr bool adds_of() {
-    if constexpr (composite<E>::is) return false;
+    if constexpr (composite<E>::is || (several && bundle_layer<E>)) return false;
     else return described<E>::adds;
   }
   static constexpr std::array<bool, sizeof...(Elements)> adds{adds_of<Elements>()...};
   static constexpr bool first_adds = adds[order[0]];
   static constexpr bool last_adds =
       adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;
+
+  // Where the tensors of every value lie; nothing if each value is one tensor.
+  static constexpr auto values = [] {
+    if constexpr (several && fits) return parts_of_values(shapes, order, Element);
+    else return std::array<parts, 0>{};
+  }();
 
   // Where the parameters (and the state) of each stage begin in the chain's block, in numbers. Backward finishes the
   // last stage first, and the block is in that order, so that finished gradients are always one span from its start.
@@ -125,7 +184,9 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // What the elements have inside: a layer answers itself, a block through its own blueprint.
   template <std::size_t I, class E>
   static constexpr std::size_t count_tensors() {
-    if constexpr (composite<E>::is) return inner<I>::tensors;
+    if constexpr (!fits) return 0;
+    else if constexpr (composite<E>::is) return inner<I>::tensors;
+    else if constexpr (several) return parameters_among_several<E>(shapes.input[I]).count;
     else return described<E>::parameters(shapes.input[I]).count;
   }
   static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
@@ -134,10 +195,15 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
   template <std::size_t I, class E>
   static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    if constexpr (composite<E>::is) {
+    if constexpr (!fits) {
+      return out;
+    } else if constexpr (composite<E>::is) {
       return inner<I>::write_ends(out, begin, leaf);
     } else {
-      const parameter_list list = described<E>::parameters(shapes.input[I]);
+      const parameter_list list = [] {
+        if constexpr (several) return parameters_among_several<E>(shapes.input[I]);
+        else return described<E>::parameters(shapes.input[I]);
+      }();
       const block_layout block{list, Element};
       for (std::size_t p = 0; p < list.count; ++p)
         *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
@@ -186,12 +252,13 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   struct source {
     static constexpr chain value{.stages = stages,
                                  .batch = Batch,
-                                 .input = {In::value.size() * Element, 0},
+                                 .input = {numbers_in(In::value) * Element, 0},
                                  .lent = As != role::root,
                                  .lent_output = As == role::nested || (As == role::residual && last_adds),
                                  .lent_input_gradient =
                                      As == role::nested || (As == role::residual && first_adds),
                                  .keeps_output_gradient = As != role::root,
+                                 .values = values,
                                  .windows = windows.windows()};
   };
   static constexpr chain whole = source::value;
@@ -228,10 +295,10 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // The chain as one stage of the chain around it.
   static constexpr stage as_stage = [] {
     stage s{};
-    const std::size_t out = output_shape.size();
+    const std::size_t out = output_shape.size(); // of the first tensor: to that a residual block adds
     const bool adds_at_turn = As == role::residual && !whole.lent_output;
     const bool adds_at_end = As == role::residual && !whole.lent_input_gradient;
-    s.output = {out * Element, 0};
+    s.output = {numbers_in(shapes.output) * Element, 0};
     s.tape = {0, memory.tape};
     s.forward_workspace = {0, memory.forward_workspace};
     s.evaluation_workspace = {0, evaluation_memory.forward_workspace};
@@ -280,6 +347,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     for (const std::uint64_t word : {std::uint64_t{0}, element_hash<Index, Elements>()...}) h.add(word);
     for (std::size_t i = 0; i < size; ++i) h.add(order[i]).add(stages[i].parameters);
     for (std::size_t a = 0; a < input_shape.rank; ++a) h.add(input_shape[a]);
+    if constexpr (several) add_ends(h, In::value, In::used);
     return h.value();
   }();
   static constexpr std::uint64_t schedule_hash = [] {
@@ -305,7 +373,7 @@ template <class Model, std::size_t Batch, std::size_t Element, class Update,
           bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
-  using type = blueprint<body, typename whole<Model>::policy, typename dims_of<natural_input<body>>::type,
+  using type = blueprint<body, typename whole<Model>::policy, typename input_ends<body>::type,
                          cairn::batch<Batch>::size, Element, role::root,
                          std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };

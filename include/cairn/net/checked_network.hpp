@@ -7,6 +7,7 @@
 
 #include <cairn/core/pack.hpp>
 #include <cairn/layer/checked_layer.hpp>
+#include <cairn/net/bundle_shapes.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/parts.hpp>
@@ -145,6 +146,7 @@ struct network_culprit {
     if constexpr (!holds<by_itself, Whole>)
       return type_of<typename part_culprit<typename first_wrong<by_itself, Whole>::type>::type>{};
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
+    else if constexpr (works_on_bundles<Body>()) return type_of<nothing_wrong>{}; // see blueprint::fits
     else if constexpr (!described<typename first_layer<Body>::type>::knows_input)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
     else return along<typename dims_of<natural_input<Body>>::type>();

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/net/bundle_steps.hpp>
+#include <cairn/net/lent_tensors.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
@@ -52,6 +54,8 @@ struct frame {
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const events* tell = nullptr;
+  const lent_tensors<T>* several =
+      nullptr; // the ends of a chain of bundles, where `base` has the first tensors
 
   std::byte* bytes(const place& p) const {
     std::byte* const start = base[static_cast<std::size_t>(p.where)];
@@ -70,7 +74,8 @@ class executor {
 public:
   using code = program<T, Queue>;
 
-  executor(const code& p, Queue& queue, const frame<T>& lent) : program_(p), queue_(queue), frame_(lent) {}
+  executor(const code& p, Queue& queue, const frame<T>& lent)
+      : program_(p), queue_(queue), frame_(lent), bundles_(p, queue, lent) {}
 
   // The way up. With `tape`, what the way back will read stays in the frame's memory; without, nothing does.
   // Without `output`, only what the way back will read is made.
@@ -83,6 +88,7 @@ public:
     T* const sum = frame_.numbers({region::output, 0});
     add(queue_, frame_.rows * program_.output_shape.size(), sum, frame_.numbers({region::input, 0}),
         frame_.numbers(walk.at[walk.turn].input));
+    if (program_.inputs != nullptr) bundles_.end_way_up(walk.at[walk.turn]);
   }
 
   // The way back, after the turn.
@@ -134,12 +140,32 @@ private:
     if (e.inner != nullptr) {
       frame<T> lent = inside(i, at);
       lent.why = why(o);
-      const bool output = !tape_only && (o.wants_output || !program_.stages[i].tape_without_output);
+      const bool output = (o.wants_output && !tape_only) || !program_.stages[i].tape_without_output;
       if (!output) lent[region::output] = nullptr;
+      if (e.several == nullptr) {
+        executor(*e.inner, queue_, lent).up(o.wants_tape, output);
+        return;
+      }
+      const lent_tensors<T> ends = bundles_.lend(i, at, output, false, lent);
+      lent.several = &ends;
       executor(*e.inner, queue_, lent).up(o.wants_tape, output);
-      return;
+      if (output) bundles_.pass_up(i, at);
+    } else if (e.several == nullptr) {
+      forward_call<T> call;
+      lend(o, at, call);
+      e.forward(queue_, call);
+    } else {
+      bundle_forward_call<T> call;
+      lend(o, at, call);
+      bundles_.lend(i, at, call);
+      e.forward(queue_, call);
+      bundles_.pass_up(i, at);
     }
-    forward_call<T> call;
+  }
+
+  void lend(const op& o, const operands& at, forward_call<T>& call) const {
+    const std::size_t i = o.position;
+    const auto& e = program_.at(i);
     call.rows = frame_.rows;
     call.input_shape = &e.input_shape;
     call.input = frame_.numbers(at.input);
@@ -152,7 +178,6 @@ private:
     call.random = random(i);
     if (o.takes_next) call.then = program_.at(i + 1).as;
     if (adds_input(i)) call.addend = frame_.numbers({region::input, 0});
-    e.forward(queue_, call);
   }
 
   void backward(const op& o, const operands& at) {
@@ -162,27 +187,31 @@ private:
     if (e.inner != nullptr) {
       frame<T> lent = inside(i, at);
       if (!o.wants_input_gradient) lent[region::input_gradient] = nullptr;
+      if (e.several == nullptr) {
+        executor(*e.inner, queue_, lent).back();
+        return;
+      }
+      const lent_tensors<T> ends = bundles_.lend(i, at, true, o.wants_input_gradient, lent);
+      lent.several = &ends;
       executor(*e.inner, queue_, lent).back();
+      bundles_.pass_back(i, at, o.wants_input_gradient);
     } else {
-      backward_call<T> call;
-      call.rows = frame_.rows;
-      call.input_shape = &e.input_shape;
-      call.input = frame_.numbers(at.input);
-      call.output = frame_.numbers(at.output);
-      call.output_gradient = frame_.numbers(at.output_gradient);
-      const bool wanted = o.wants_input_gradient && (i > 0 || outer_wants_input_gradient());
-      call.input_gradient = wanted ? frame_.numbers(at.input_gradient) : nullptr;
-      call.parameters = {frame_.parameters + begin, e.parameter_layout.offsets.data()};
       const bool has_parameters = e.parameter_layout.size > 0;
       T* const sums = has_parameters ? gradients_at(frame_.gradient_begin + begin) : nullptr;
       const bool accumulates = frame_.accumulation != nullptr && has_parameters;
-      call.gradients = {accumulates ? frame_.accumulation : sums, e.parameter_layout.offsets.data()};
-      call.tape = frame_.bytes(at.tape);
-      call.workspace = frame_.bytes(at.workspace);
-      call.random = random(i);
-      if (o.takes_next) call.before = program_.at(i - 1).as;
-      if (adds_gradient(i)) call.addend = frame_.numbers({region::output_gradient, 0});
-      e.backward(queue_, call);
+      T* const gradients = accumulates ? frame_.accumulation : sums;
+      const bool wanted = o.wants_input_gradient && (i > 0 || outer_wants_input_gradient());
+      if (e.several == nullptr) {
+        backward_call<T> call;
+        lend(o, at, wanted, gradients, call);
+        e.backward(queue_, call);
+      } else {
+        bundle_backward_call<T> call;
+        lend(o, at, wanted, gradients, call);
+        bundles_.lend(i, at, wanted, call);
+        e.backward(queue_, call);
+        bundles_.pass_back(i, at, wanted);
+      }
       if (accumulates) add_gradients(e, sums);
       if (has_parameters && frame_.gradients->zeros != nullptr) clear_padding(e, sums);
       if (has_parameters && frame_.tell != nullptr)
@@ -190,9 +219,31 @@ private:
     }
   }
 
+  void lend(const op& o, const operands& at, bool wanted, T* gradients, backward_call<T>& call) const {
+    const std::size_t i = o.position;
+    const auto& e = program_.at(i);
+    call.rows = frame_.rows;
+    call.input_shape = &e.input_shape;
+    call.input = frame_.numbers(at.input);
+    call.output = frame_.numbers(at.output);
+    call.output_gradient = frame_.numbers(at.output_gradient);
+    call.input_gradient = wanted ? frame_.numbers(at.input_gradient) : nullptr;
+    call.parameters = {frame_.parameters + program_.parameter_begin[i], e.parameter_layout.offsets.data()};
+    call.gradients = {gradients, e.parameter_layout.offsets.data()};
+    call.tape = frame_.bytes(at.tape);
+    call.workspace = frame_.bytes(at.workspace);
+    call.random = random(i);
+    if (o.takes_next) call.before = program_.at(i - 1).as;
+    if (adds_gradient(i)) call.addend = frame_.numbers({region::output_gradient, 0});
+  }
+
   // Also when the backward of the first layer was done by the product after it.
   void end_way_back(const operands& at) {
     if (!program_.adds_at_end || !outer_wants_input_gradient()) return;
+    if (program_.inputs != nullptr) {
+      bundles_.end_way_back(at);
+      return;
+    }
     add(queue_, frame_.rows * program_.input_shape.size(), frame_.numbers({region::input_gradient, 0}),
         frame_.numbers({region::output_gradient, 0}), frame_.numbers(at.input_gradient));
   }
@@ -245,15 +296,21 @@ private:
   void discard(const op& o, const operands& at) const {
     if (frame_.tell == nullptr || frame_.tell->discarded.function == nullptr) return;
     if (at.input.where != region::tape && at.input.where != region::workspace) return;
+    frame_.tell->discarded(frame_.bytes(at.input), size_of_discarded(o));
+  }
+  std::size_t size_of_discarded(const op& o) const {
     const std::size_t i = o.position;
-    const bytes size =
-        o.kind == op_kind::discard_tape ? program_.stages[i].tape : program_.stages[i - 1].output;
-    frame_.tell->discarded(frame_.bytes(at.input), size.at(program_.batch));
+    if (o.kind == op_kind::discard_tape) return program_.stages[i].tape.at(program_.batch);
+    if (program_.values.empty()) return program_.stages[i - 1].output.at(program_.batch);
+    const parts& value = program_.values[i];
+    return o.kind == op_kind::discard_value ? value.value_bytes(program_.batch)
+                                            : value.gradient_bytes(program_.batch);
   }
 
   const code& program_;
   Queue& queue_;
   const frame<T>& frame_;
+  bundle_steps<T, Queue, code, frame<T>> bundles_;
 };
 
 } // namespace detail

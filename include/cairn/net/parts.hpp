@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/pack.hpp>
+#include <cairn/layer/bundle_layer.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
@@ -26,7 +27,8 @@ constexpr std::size_t first_false(std::initializer_list<bool> facts) {
 // Does a Question hold for every part of a network? Question::layer<T> is asked of layers, and of whatever stands where a
 // layer could; Question::block<T> of a Repeat, a Residual and a checkpoint, before what is in it.
 template <class Question, class Part>
-inline constexpr bool holds = Question::template layer<Part>;
+inline constexpr bool holds =
+    bundle_layer<Part> || Question::template layer<Part>; // looked at by the walk of bundles
 template <class Question, class... Parts>
 inline constexpr bool holds<Question, Sequential<Parts...>> = first_false({true,
                                                                            holds<Question, Parts>...}) ==

@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
+#include <cairn/layer/bundle_layer.hpp>
 #include <cairn/layer/describe.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/bundle_facts.hpp>
 
 namespace cairn {
 
@@ -27,6 +29,7 @@ struct program {
     parameter_list state{};
     block_layout state_layout{};
     activation as = activation::none;
+    const detail::bundle_facts* several = nullptr; // in a chain of bundles
   };
   // A schedule and where its operands are.
   struct walk {
@@ -50,8 +53,11 @@ struct program {
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
   std::size_t batch = 0;
-  shape input_shape{};
+  shape input_shape{}; // of the first tensor, if there are several
   shape output_shape{};
+  std::span<const parts> values{}; // of a chain of bundles; else none
+  const bundle* inputs = nullptr;  // what it takes; else null
+  const bundle* outputs = nullptr;
 
   std::size_t size() const { return stages.size(); }
   const element& at(std::size_t position) const { return elements[order[position]]; }
@@ -60,14 +66,16 @@ struct program {
 namespace detail {
 
 // One pair of functions for each layer, whatever network, policy and batch it stands in: not lambdas below, of which
-// each blueprint would have its own.
+// each blueprint would have its own. The executor makes the call of a layer of several tensors a call of that kind.
 template <class L, class T, class Queue>
 void layer_forward(Queue& queue, const forward_call<T>& call) {
-  L::forward(queue, call);
+  if constexpr (bundle_layer<L>) L::forward(queue, static_cast<const bundle_forward_call<T>&>(call));
+  else L::forward(queue, call);
 }
 template <class L, class T, class Queue>
 void layer_backward(Queue& queue, const backward_call<T>& call) {
-  L::backward(queue, call);
+  if constexpr (bundle_layer<L>) L::backward(queue, static_cast<const bundle_backward_call<T>&>(call));
+  else L::backward(queue, call);
 }
 
 template <class Blueprint, class T, class Queue, class Elements = typename Blueprint::elements,
@@ -79,19 +87,28 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
   using element = typename program<T, Queue>::element;
 
   template <std::size_t I, class E>
+  static constexpr bundle_facts facts = bundle_facts_of<E>(Blueprint::shapes.input[I]);
+
+  template <std::size_t I, class E>
   static constexpr element make() {
     element e{};
-    e.input_shape = Blueprint::shapes.input[I];
+    e.input_shape = first_shape(Blueprint::shapes.input[I]);
+    if constexpr (Blueprint::several) e.several = &facts<I, E>;
     if constexpr (composite<E>::is) {
       e.inner = &compiled<typename Blueprint::template inner<I>, T, Queue>::value;
     } else {
       e.forward = &layer_forward<E, T, Queue>;
       e.backward = &layer_backward<E, T, Queue>;
-      e.parameters = described<E>::parameters(e.input_shape);
+      if constexpr (Blueprint::several) {
+        e.parameters = parameters_among_several<E>(Blueprint::shapes.input[I]);
+        e.state = state_among_several<E>(Blueprint::shapes.input[I]);
+      } else {
+        e.parameters = described<E>::parameters(e.input_shape);
+        e.state = described<E>::state(e.input_shape);
+      }
       e.parameter_layout = block_layout{e.parameters, sizeof(T)};
-      e.state = described<E>::state(e.input_shape);
       e.state_layout = block_layout{e.state, sizeof(T)};
-      e.as = described<E>::as_activation;
+      if constexpr (!bundle_layer<E>) e.as = described<E>::as_activation;
     }
     return e;
   }
@@ -115,6 +132,11 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
     p.batch = Blueprint::batch;
     p.input_shape = Blueprint::input_shape;
     p.output_shape = Blueprint::output_shape;
+    if constexpr (Blueprint::several) {
+      p.values = Blueprint::values;
+      p.inputs = &Blueprint::input_value;
+      p.outputs = &Blueprint::shapes.output;
+    }
     return p;
   }();
 };

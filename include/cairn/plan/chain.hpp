@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/bundle.hpp>
 #include <cairn/core/memory.hpp>
 
 namespace cairn {
@@ -64,6 +66,27 @@ struct gradient_window {
   constexpr bool operator==(const gradient_window&) const = default;
 };
 
+// A value of several tensors: they lie one behind another in its one buffer, each from an aligned start. Its gradient
+// has only those that somebody reads.
+struct parts {
+  std::array<std::size_t, most_tensors> per_sample{}; // bytes of each tensor; 0 behind the last
+  tensor_set gradients = 0;                           // which of them have a gradient
+
+  // Where tensor k begins, if only those of `set` are there. For k = most_tensors the size of all of them.
+  constexpr std::size_t offset(std::size_t k, std::size_t batch, tensor_set set) const {
+    std::size_t sum = 0;
+    for (std::size_t before = 0; before < k; ++before)
+      if (has(set, before)) sum += align_up(per_sample[before] * batch);
+    return sum;
+  }
+  constexpr std::size_t value_bytes(std::size_t batch) const {
+    return offset(most_tensors, batch, first_tensors(most_tensors));
+  }
+  constexpr std::size_t gradient_bytes(std::size_t batch) const {
+    return offset(most_tensors, batch, gradients);
+  }
+};
+
 // A chain of stages at one batch. The root owns everything but its input. A composite's chain is lent its ends by
 // the chain around it: the input and the output's gradient always, the other two unless it has to add to them.
 struct chain {
@@ -74,6 +97,7 @@ struct chain {
   bool lent_output = false;         // the last value is the composite's output itself
   bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
+  std::span<const parts> values{};    // each value, if they are of several tensors; else none
   std::span<const gradient_window>
       windows{}; // of the root, if its arena has the gradients; in the order of `from`
 
@@ -82,16 +106,29 @@ struct chain {
 
   // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.
   constexpr std::size_t value_bytes(std::size_t k) const {
+    if (!values.empty()) return values[k].value_bytes(batch);
     return k == 0 ? input.at(batch) : stages[k - 1].output.at(batch);
+  }
+  // Bytes of the gradient of value k: less than the value's if somebody leaves one of its tensors unused.
+  constexpr std::size_t gradient_bytes(std::size_t k) const {
+    return values.empty() ? value_bytes(k) : values[k].gradient_bytes(batch);
   }
   constexpr std::size_t tape_bytes(std::size_t position) const { return stages[position].tape.at(batch); }
 
   // May the result of this stage lie on what it is made from, as far as the stage itself is concerned?
   constexpr bool in_place_forward(std::size_t position) const {
-    return stages[position].in_place_forward && value_bytes(position) == value_bytes(position + 1);
+    return stages[position].in_place_forward && same_layout(position);
   }
   constexpr bool in_place_backward(std::size_t position) const {
-    return stages[position].in_place_backward && value_bytes(position) == value_bytes(position + 1);
+    return stages[position].in_place_backward && same_layout(position) &&
+           (values.empty() || values[position].gradients == values[position + 1].gradients);
+  }
+  // Does each tensor of a stage's input lie, in its buffer, where that of its output does?
+  constexpr bool same_layout(std::size_t position) const {
+    if (values.empty()) return value_bytes(position) == value_bytes(position + 1);
+    for (std::size_t k = 0; k < most_tensors; ++k)
+      if (values[position].per_sample[k] != values[position + 1].per_sample[k]) return false;
+    return true;
   }
 
   // The lowest stage whose backward does anything: below the first parameter nobody reads a gradient, unless the

@@ -120,7 +120,7 @@ private:
     holder& gradient = gradient_[n];
     uses().input = use(value_[n]);
     if (c_.lent) gradient = lent(region::output_gradient);
-    else if (back) gradient = value_ends(ops_, now_, n) ? value_[n] : make(c_.value_bytes(n));
+    else if (back) gradient = value_ends(ops_, now_, n) ? value_[n] : make(c_.gradient_bytes(n));
     uses().output_gradient = use(gradient);
   }
 
@@ -137,7 +137,7 @@ private:
     const bool kept = c_.keeps_output_gradient && gradient_[i + 1] == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
     else if (c_.in_place_backward(i) && !kept) gradient_[i] = gradient_[i + 1];
-    else gradient_[i] = make(c_.value_bytes(i));
+    else gradient_[i] = make(c_.gradient_bytes(i));
     uses().input_gradient = use(gradient_[i]);
   }
 

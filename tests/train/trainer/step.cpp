@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cairn/layer/gelu.hpp>
@@ -59,14 +60,15 @@ TEST_CASE("trainer: the gradients of a step are the oracle's") {
 
   cpu::queue q{1};
   const plain::walk w{q, 5, pass::forward, {.seed = 3, .step = 0, .position = 0}};
-  plain::buffer<double> input(s.x.size());
-  std::memcpy(input.data(), s.x.data(), s.x.size() * sizeof(double));
-  const auto output = plain_net.whole->forward(w, input);
+  plain::tensors<double> input(1);
+  input[0] = plain::buffer<double>(s.x.size());
+  std::memcpy(input[0].data(), s.x.data(), s.x.size() * sizeof(double));
+  const auto output = plain_net.forward(w, std::move(input));
   const plain::buffer<double> gradient(output.size());
   double plain_loss = 0;
   loss_call<double, int> call{5, &t.output_shape, output.data(), s.y.data(), gradient.data(), &plain_loss};
   CrossEntropyLoss::run(q, call);
-  plain_net.whole->backward(w, gradient);
+  plain_net.backward(w, gradient);
   CHECK(loss == plain_loss);
 
   std::vector<double> gradients(t.gradients().begin(), t.gradients().end());

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/bundle.hpp>
+#include <cairn/layer/bundle_layer.hpp>
+#include <cairn/layer/describe.hpp>
+
+namespace cairn {
+
+// What a layer of several tensors says of itself, with the default for everything that it may leave unsaid. `in` is
+// the whole value that arrives; what the layer is asked about is the part that it takes.
+template <bundle_layer L>
+struct described_bundle {
+  static constexpr std::size_t takes(const bundle& in) {
+    if constexpr (requires { L::takes; }) return L::takes;
+    else return in.size();
+  }
+  static constexpr bundle taken(const bundle& in) { return in.front(takes(in)); }
+  static constexpr std::size_t gives(const bundle& in) { return bundle{L::output_shapes(taken(in))}.size(); }
+
+  static constexpr bool accepts(const bundle& in) {
+    if (in.size() < takes(in)) return false;
+    if constexpr (requires { L::accepts(in); }) return L::accepts(taken(in));
+    else return true;
+  }
+  static constexpr bundle output_shapes(const bundle& in) {
+    return in.with_front(takes(in), L::output_shapes(taken(in)));
+  }
+  static constexpr parameter_list parameters(const bundle& in) {
+    if constexpr (requires { L::parameters(in); }) return L::parameters(taken(in));
+    else return {};
+  }
+  static constexpr parameter_list state(const bundle& in) {
+    if constexpr (requires { L::state(in); }) return L::state(taken(in));
+    else return {};
+  }
+  static constexpr work flops(const bundle& in) {
+    if constexpr (requires { L::flops(in); }) {
+      return L::flops(taken(in));
+    } else {
+      const std::size_t made = bundle{L::output_shapes(taken(in))}.numbers();
+      return {made, made, made};
+    }
+  }
+  static constexpr std::size_t tape_bytes(const bundle& in, std::size_t element) {
+    if constexpr (requires { L::tape_bytes(in, element); }) return L::tape_bytes(taken(in), element);
+    else return 0;
+  }
+  static constexpr std::size_t workspace_bytes(const bundle& in, std::size_t element) {
+    if constexpr (requires { L::workspace_bytes(in, element); })
+      return L::workspace_bytes(taken(in), element);
+    else return 0;
+  }
+  static constexpr bool in_place = requires { requires L::in_place; };
+
+  // Which of the taken tensors have a gradient, if these of the given ones have one.
+  static constexpr tensor_set uses(const bundle& in, tensor_set outputs) {
+    unsigned set = 0;
+    for (std::size_t k = 0; k < takes(in); ++k)
+      for (std::size_t out = 0; out < gives(in); ++out) {
+        bool depends = true;
+        if constexpr (requires { L::depends(out, k); }) depends = L::depends(out, k);
+        if (depends && has(outputs, out)) set |= 1U << k;
+      }
+    return static_cast<tensor_set>(set);
+  }
+};
+
+// Such a layer as a stage of a plan. It neither fuses nor adds, and nothing fuses it.
+template <bundle_layer L>
+constexpr stage describe_bundle(const bundle& in, std::size_t element) {
+  using facts = described_bundle<L>;
+  constexpr auto backward_reads = static_cast<unsigned>(L::backward_reads);
+  const work w = facts::flops(in);
+  const block_layout block{facts::parameters(in), element};
+  stage s{};
+  s.output = {facts::output_shapes(in).numbers() * element, 0};
+  s.tape = {facts::tape_bytes(in, element), 0};
+  s.forward_workspace = s.evaluation_workspace =
+      s.backward_workspace = {facts::workspace_bytes(in, element), 0};
+  s.reads_input = (backward_reads & static_cast<unsigned>(reads::input)) != 0;
+  s.reads_output = (backward_reads & static_cast<unsigned>(reads::output)) != 0;
+  s.in_place_forward = s.in_place_backward = facts::in_place;
+  s.parameters = block.numbers;
+  s.parameter_block = block.size;
+  s.state_block = block_layout{facts::state(in), element}.size;
+  s.forward_flops = s.tape_flops = w.forward;
+  s.backward_flops = w.backward;
+  s.input_gradient_flops = w.input_gradient;
+  return s;
+}
+
+} // namespace cairn
