@@ -172,19 +172,20 @@
 #include <cairn/net/shapes.hpp>        // walks the shapes, and names the joint that does not fit
 #include <cairn/net/wrong_network.hpp> // the ways in which a network can be wrong
 
-#include <cairn/train/adam.hpp>              // Adam
-#include <cairn/train/adamw.hpp>             // AdamW
+#include <cairn/train/adam.hpp> // Adam
+#include <cairn/train/adamw.hpp> // AdamW
 #include <cairn/train/checked_optimizer.hpp> // what is no optimizer, in a sentence
-#include <cairn/train/checked_training.hpp>  // finds the first argument of a trainer that does not fit
-#include <cairn/train/clip.hpp>              // gradient clipping by norm
-#include <cairn/train/ddp.hpp>               // ddp<Model, Communicator>
-#include <cairn/train/learning_rate.hpp>     // constant, step, cosine with warm-up
-#include <cairn/train/meeting.hpp>           // ranks that differ refuse to start
-#include <cairn/train/optimizer.hpp>         // the concept, and what an update is lent
-#include <cairn/train/parameters.hpp>        // the parameters of a network by name
-#include <cairn/train/reduction.hpp>         // buckets of gradients on their way
-#include <cairn/train/samples.hpp>           // what a step takes as inputs and targets
-#include <cairn/train/sgd.hpp>               // SGD
-#include <cairn/train/trainer.hpp>           // parameters, gradients, arena: one step after another
-#include <cairn/train/training_options.hpp>  // what a trainer is told besides its types
-#include <cairn/train/wrong_trainer.hpp>     // what stands in for a trainer after its error
+#include <cairn/train/checked_training.hpp> // finds the first argument of a trainer that does not fit
+#include <cairn/train/clip.hpp> // gradient clipping by norm
+#include <cairn/train/ddp.hpp> // ddp<Model, Communicator>
+#include <cairn/train/input_arrays.hpp> // several arrays as the inputs of a step
+#include <cairn/train/learning_rate.hpp> // constant, step, cosine with warm-up
+#include <cairn/train/meeting.hpp> // ranks that differ refuse to start
+#include <cairn/train/optimizer.hpp> // the concept, and what an update is lent
+#include <cairn/train/parameters.hpp> // the parameters of a network by name
+#include <cairn/train/reduction.hpp> // buckets of gradients on their way
+#include <cairn/train/samples.hpp> // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp> // SGD
+#include <cairn/train/trainer.hpp> // parameters, gradients, arena: one step after another
+#include <cairn/train/training_options.hpp> // what a trainer is told besides its types
+#include <cairn/train/wrong_trainer.hpp> // what stands in for a trainer after its error

@@ -133,12 +133,57 @@ def clipping():
         write(f"clip_{name}/clipped", parameter.grad)
 
 
+def several():
+    """A network whose blocks pass (hidden, mask) along, then (value, gate): as in tests/train/trainer/several.cpp."""
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 10), nn.Linear(10, 8)
+
+        def forward(self, hidden, mask):
+            return hidden + mask * self.down(torch.nn.functional.gelu(self.up(self.norm(hidden)))), mask
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.blocks = nn.Linear(6, 8), nn.ModuleList([Block(), Block()])
+            self.value, self.gate = nn.Parameter(torch.zeros(8)), nn.Parameter(torch.zeros(8))
+            self.inner, self.last = nn.Linear(8, 8), nn.Linear(8, 3)
+
+        def forward(self, hidden, mask, positions):
+            hidden = self.first(hidden) + positions
+            for block in self.blocks:
+                hidden, mask = block(hidden, mask)
+            value, gate = self.value * hidden, self.gate * hidden
+            return self.last(torch.tanh(self.inner(value)) * gate)
+
+    net = Net().double()
+    # As they stand in the network, which is not the order in which PyTorch names them.
+    parameters = [*net.first.parameters(), *net.blocks.parameters(), net.value, net.gate,
+                  *net.inner.parameters(), *net.last.parameters()]
+    for i, parameter in enumerate(parameters):
+        parameter.data = random(*parameter.shape, scale=0.5)
+        write(f"several/parameter{i}", parameter)
+    inputs = {"hidden": random(4, 6), "mask": (torch.rand(4, 8) < 0.7).double(), "positions": random(4, 8)}
+    for name, numbers in inputs.items():
+        write(f"several/{name}", numbers)
+    targets = random(4, 3)
+    output = net(**inputs)
+    loss = nn.MSELoss()(output, targets)
+    loss.backward()
+    write("several/targets", targets)
+    write("several/output", output)
+    write("several/loss", loss)
+    for i, parameter in enumerate(parameters):
+        write(f"several/gradient{i}", parameter.grad)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
-    for part in (layers, losses, optimizers, schedules, clipping):
+    for part in (layers, losses, optimizers, schedules, clipping, several):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

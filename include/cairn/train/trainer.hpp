@@ -25,6 +25,7 @@
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/input_arrays.hpp>
 #include <cairn/train/meeting.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/parameters.hpp>
@@ -78,11 +79,14 @@ public:
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
+  // The inputs of these calls are numbers that lie one after another, or, for a network of several tensors,
+  // inputs(hidden, mask): an array for each tensor and each constant, in the order of its Inputs<...>.
+  //
   // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
   // reduction over the ranks, update. Returns this rank's loss, the mean over its samples. An exception out of it leaves
   // the parameters as they were, if it came before the first update: with a fused update that is inside of backward, so
   // that a rank that fails during one leaves the others with some parameters updated and some not.
-  template <numbers Inputs, numbers Targets>
+  template <step_inputs Inputs, numbers Targets>
   double step(const Inputs& inputs, const Targets& targets) {
     reducing_ = true;
     const double loss = micro_batch(inputs, targets);
@@ -92,7 +96,7 @@ public:
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
   // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
-  template <numbers Inputs, numbers Targets>
+  template <step_inputs Inputs, numbers Targets>
   double accumulate(const Inputs& inputs, const Targets& targets) {
     static_assert(
         !fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
@@ -103,18 +107,16 @@ public:
   }
 
   // The network's outputs for these samples in evaluation mode: (rows, output_shape), valid until the next call.
-  template <numbers Inputs>
+  template <step_inputs Inputs>
   tensor_view<const T> evaluate(const Inputs& inputs) {
     const std::size_t rows = run_evaluation(inputs);
     return {numbers_at(evaluated().input), rows, output_shape};
   }
 
   // The mean loss over these samples in evaluation mode.
-  template <numbers Inputs, numbers Targets>
+  template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    check_targets(
-        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate_loss, inputs"),
-        targets);
+    check_targets(rows_of(inputs, "trainer::evaluate_loss, inputs"), targets);
     const std::size_t rows = run_evaluation(inputs);
     return take_loss(rows, targets, numbers_at(evaluated().input), nullptr);
   }
@@ -237,20 +239,19 @@ private:
     f.random = {.seed = seed_.value, .step = random_step_, .position = 0};
     f.why = why;
     f.tell = tell;
+    if constexpr (plan::several) f.several = &inputs_.ends;
     return f;
   }
 
-  template <numbers Inputs>
-  static const T* first_of(const Inputs& inputs) {
-    if constexpr (std::is_same_v<number_of<Inputs>, T>) return detail::first_number(inputs);
-    else return detail::refuse<wrong_inputs<number_of<Inputs>, T>>(), nullptr;
+  template <step_inputs Inputs>
+  static std::size_t rows_of(const Inputs& inputs, const char* where) {
+    return detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
   }
 
-  template <numbers Inputs>
+  template <step_inputs Inputs>
   std::size_t run_evaluation(const Inputs& inputs) {
-    const std::size_t rows =
-        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::evaluate, inputs");
-    run_up(code(), device_.compute(), lend(rows, first_of(inputs), pass::evaluate, nullptr));
+    const std::size_t rows = rows_of(inputs, "trainer::evaluate, inputs");
+    run_up(code(), device_.compute(), lend(rows, inputs_.take(inputs), pass::evaluate, nullptr));
     return rows;
   }
 
@@ -282,16 +283,15 @@ private:
     return loss;
   }
 
-  template <numbers Inputs, numbers Targets>
+  template <step_inputs Inputs, numbers Targets>
   double micro_batch(const Inputs& inputs, const Targets& targets) {
-    const std::size_t rows =
-        detail::count_rows(inputs, input_shape.size(), Batch::size, "trainer::step, inputs");
+    const std::size_t rows = rows_of(inputs, "trainer::step, inputs");
     check_targets(rows, targets);
     const events tell{.finished = {&finished, this}, .discarded = discarded_};
     random_step_ = (steps_ * micro_batch_stride) +
                    micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
                    static_cast<std::uint64_t>(comm().rank());
-    const frame<T> lent = lend(rows, first_of(inputs), pass::forward, &tell);
+    const frame<T> lent = lend(rows, inputs_.take(inputs), pass::forward, &tell);
     run_up(code(), device_.compute(), lent);
     const double loss =
         take_loss(rows, targets, numbers_at(turned().input), numbers_at(turned().output_gradient));
@@ -401,6 +401,7 @@ private:
   double gradient_norm_ = 0;
   bool reducing_ = false;
   told<std::byte*, std::size_t> discarded_{};
+  detail::taken_inputs<plan, T> inputs_{};
 };
 
 } // namespace cairn

@@ -6,9 +6,11 @@
 #include <new>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/trainer.hpp>
 
+#include "../../layer/bundle_layers.hpp"
 #include "../training.hpp"
 
 // Every allocation of this program is counted, on every thread. Not inlined, or g++ takes new and free for a mismatched
@@ -100,6 +102,18 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
   CHECK(allocated_bytes - before <
         2 * block + fused_trainer::plan::memory.arena + cpu::queue::scratch_bytes + 1024);
+}
+
+TEST_CASE("trainer: a step on several arrays allocates nothing") {
+  using Masking = Sequential<Inputs<dims<10>, constant<10>>, Linear<10, 10>, testing::Masked<>,
+                             Residual<testing::Split, Linear<10, 10>, testing::Gated>, Linear<10, 4>>;
+  const samples a(6, 1);
+  trainer<checkpoint<sqrt_n, Masking>, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, seed{3}};
+  t.step(inputs(a.x, a.x), a.y);
+  const std::size_t before = allocations;
+  t.step(inputs(a.x, a.x), a.y);
+  t.evaluate(inputs(a.x, a.x));
+  CHECK(allocations == before);
 }
 
 TEST_CASE("trainer: ranks allocate nothing in a step") {
