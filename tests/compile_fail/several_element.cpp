@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// A mask of integers: every array has numbers of the element type of the trainer.
+// expect: error: .*inputs: all arrays, constants too, have numbers of one type, the element type of the trainer
+#include <vector>
+
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+using Net = Sequential<Inputs<dims<16>, constant<16>>, Linear<16, 4>>;
+
+#ifdef EXPECT_SUCCESS
+using masks = std::vector<float>;
+#else
+using masks = std::vector<int>;
+#endif
+
+double learn(const std::vector<float>& hidden, const masks& mask, const std::vector<int>& labels) {
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, seed{7}};
+  return train.step(inputs(hidden, mask), labels);
+}
