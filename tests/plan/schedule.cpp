@@ -141,6 +141,17 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   CHECK(of_composite.turn == 3); // forward 0, forward 1, discard value 1, turn
   CHECK(of_composite.storage[5] == forward(0, true, false, true));
   CHECK(of_composite.lasting == 0); // the way back makes all that it reads
+  // Its output stays where it is, if it is lent: only what the way back lacks is made again.
+  const std::vector<stage> masked{dense(16, 16), relu(16)};
+  chain output = lent;
+  output.stages = masked;
+  output.lent_output = true;
+  const std::vector<move> twice{{0, false}, {1, false}, {0, false}, {1, false}, {1, true}, {0, true}};
+  const auto kept = complete<16, 100>(output, twice);
+  CHECK(bool(prove<16>(output, kept.ops())));
+  std::size_t runs = 0;
+  for (const op& o : kept.ops()) runs += o.kind == op_kind::forward && o.position == 1;
+  CHECK(runs == 1);
   // At the root it is done before the turn; what was made before is read by forward 1 only.
   const chain root{.stages = stages, .input = {64, 0}};
   const auto of_root = complete<16, 100>(root, moves);

@@ -70,10 +70,13 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
     const std::size_t i = moves[m].position;
     demand& d = demanded[m];
     if (!moves[m].backward) {
-      d.output = value[i + 1] != 0;
+      // A lent output stays where it is: on the way back nobody makes it again.
+      const bool is_there = c.lent_output && i + 1 == n && m >= out.up;
+      d.output = value[i + 1] != 0 && !is_there;
       d.tape = tape[i] != 0;
       d.kept = d.output || d.tape;
-      value[i + 1] = tape[i] = 0;
+      if (!is_there) value[i + 1] = 0;
+      tape[i] = 0;
       if (d.kept) d.ends_input = read(value[i]);
     } else if (i >= lowest) {
       const stage& s = c[i];
