@@ -118,8 +118,10 @@
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
+#include <cairn/report/chart_axis.hpp>       // an axis of a chart, linear or logarithmic
 #include <cairn/report/file.hpp>             // a file that is there whole or not at all
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
+#include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
+#include <vector>
 
 namespace cairn {
 
@@ -34,6 +35,26 @@ inline double byte_step(double most, std::size_t ticks) {
   while (most / unit >= 1024) unit *= 1024;
   const double step = decimal_step(most / unit, ticks);
   return unit == 1 && step < 1 ? 1 : step * unit;
+}
+
+// The ticks of a logarithmic axis from `least` to `most`, both included: 1, 2 and 5 times the powers of ten, or the
+// powers alone where that is more than `ticks`. For bytes `unit` is 1024: then powers of ten of each binary unit.
+inline std::vector<double> log_ticks(double least, double most, std::size_t ticks, double unit = 1000) {
+  std::vector<double> out;
+  if (!(least > 0) || !(most >= least) || !std::isfinite(most)) return out;
+  const double first = std::pow(unit, std::floor(std::log(least) / std::log(unit)) - 1);
+  for (const bool all : {true, false}) {
+    out.clear();
+    for (double power = first; power <= most * (1 + 1e-9); power *= unit)
+      for (double ten = power; ten < power * (unit > 1000 ? 1000 : unit) * (1 - 1e-9); ten *= 10)
+        for (const double factor : {1.0, 2.0, 5.0}) {
+          const double tick = factor * ten;
+          const bool inside = tick >= least * (1 - 1e-9) && tick <= most * (1 + 1e-9);
+          if (inside && (all || factor < 2)) out.push_back(tick);
+        }
+    if (out.size() <= ticks) break;
+  }
+  return out;
 }
 
 // Every how many rows a row can have its number, if a number needs `room` and a row is `row` high: 1, 2 or 5

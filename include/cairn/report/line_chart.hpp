@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/report/chart_axis.hpp>
+#include <cairn/report/svg.hpp>
+
+namespace cairn {
+
+struct chart_point {
+  double x = 0;
+  double y = 0;
+};
+
+// One line of a chart, with its points from the left to the right. Its name stands at its end, in its colour, with the
+// note below: there is no legend to look up.
+struct chart_line {
+  std::string name;
+  std::string note{}; // such as the value at the end
+  std::string colour = "#2f6db3";
+  std::vector<chart_point> points{};
+  bool guide = false; // a thin dashed line without markers, behind the others: how something should grow
+};
+
+struct line_chart {
+  std::string title;
+  chart_axis x{};
+  chart_axis y{};
+  std::vector<chart_line> lines{};
+};
+
+struct chart_settings {
+  std::string title{};    // above all charts
+  std::string subtitle{}; // what was measured, on one line
+  double width = 1000;    // pixels, of all charts together
+  double height = 340;    // of the plotting area
+};
+
+namespace detail {
+
+// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it.
+class line_chart_drawing {
+public:
+  line_chart_drawing(const line_chart& chart, double left, double width, double top, double height)
+      : chart_(chart), left_(left) {
+    check();
+    double x0 = infinity, x1 = -infinity, y0 = infinity, y1 = -infinity;
+    for (const chart_line& line : chart.lines)
+      for (const chart_point& p : line.points) {
+        x0 = std::min(x0, p.x), x1 = std::max(x1, p.x);
+        // A guide shows a direction; it must not decide how much room the data has.
+        if (!line.guide || chart.lines.size() == 1) y0 = std::min(y0, p.y), y1 = std::max(y1, p.y);
+      }
+    const double plot_top = top + title_height;
+    y_ = scale_of(chart.y, plot_top + height, plot_top, y0, y1);
+    double ticks = 0;
+    for (const double tick : ticks_of(chart.y, y_, y_ticks))
+      ticks = std::max(ticks, svg_writer::width_of(tick_text(tick, chart.y, y_), tick_size));
+    x_ = scale_of(chart.x, left + ticks + 10, 0, x0, x1);
+    // Names stand to the right of their line's last point. A line that ends early has room for its own in the chart.
+    double end = left + width;
+    for (int round = 0; round < 3; ++round) {
+      x_.to = end;
+      for (const chart_line& line : chart.lines) {
+        const double over = x_(line.points.back().x) + label_gap + label_width(line) - (left + width);
+        if (over > 0) end = std::min(end, x_.to - over);
+      }
+    }
+    x_.to = std::max(end, x_.from + 40);
+  }
+
+  // From the back to the front.
+  void draw(svg_writer& to) const {
+    draw_axes(to);
+    for (const bool guide : {true, false})
+      for (const chart_line& line : chart_.lines)
+        if (line.guide == guide) draw_line(to, line);
+    draw_labels(to);
+  }
+
+  static constexpr double title_height = 48; // the chart's title, and that of the y axis on top of it
+  static constexpr double foot_height = 44;  // ticks and title of the x axis
+
+private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double tick_size = 12;
+  static constexpr double name_size = 13;
+  static constexpr double note_size = 11.5;
+  static constexpr double label_gap = 9;
+  static constexpr std::size_t y_ticks = 12;
+  static constexpr const char* halo = "stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\" ";
+
+  void check() const {
+    for (const chart_line& line : chart_.lines) {
+      if (line.points.empty())
+        throw error("draw_line_charts: expected at least one point in the line '" + line.name +
+                    "' of the chart '" + chart_.title + "', found none; leave the line out");
+      for (const chart_point& p : line.points)
+        if (!std::isfinite(p.x) || !std::isfinite(p.y) || (chart_.x.logarithmic && p.x <= 0) ||
+            (chart_.y.logarithmic && p.y <= 0))
+          throw error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
+                      fixed(p.x, 3) + ", " + fixed(p.y, 3) + ") in the line '" + line.name +
+                      "' of the chart '" + chart_.title + "'");
+    }
+    if (chart_.lines.empty())
+      throw error("draw_line_charts: expected at least one line in the chart '" + chart_.title +
+                  "', found none");
+  }
+
+  static double label_width(const chart_line& line) {
+    return std::max(svg_writer::width_of(line.name, name_size), svg_writer::width_of(line.note, note_size));
+  }
+  static double label_height(const chart_line& line) { return line.note.empty() ? 18 : 32; }
+
+  // A light grid of the ticks only; the title of the y axis lies on top of it, where it can be read without turning
+  // the head.
+  void draw_axes(svg_writer& to) const {
+    const double top = y_.to - title_height;
+    to.text(left_, top + 14, chart_.title, 15, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    to.text(left_, top + 34, chart_.y.title, tick_size, text_anchor::start, "fill=\"#555\"");
+    for (const double tick : ticks_of(chart_.y, y_, y_ticks)) {
+      const double at = y_(tick);
+      to.line(x_.from, at, x_.to, at, "stroke=\"#e3e7eb\"");
+      to.text(x_.from - 8, at + 4, tick_text(tick, chart_.y, y_), tick_size, text_anchor::end,
+              "fill=\"#555\"");
+    }
+    for (const double tick : ticks_of(chart_.x, x_, static_cast<std::size_t>((x_.to - x_.from) / 50))) {
+      const double at = x_(tick);
+      to.line(at, y_.to, at, y_.from, "stroke=\"#eceff2\"");
+      to.line(at, y_.from, at, y_.from + 4, "stroke=\"#9aa3ad\"");
+      to.text(at, y_.from + 18, tick_text(tick, chart_.x, x_), tick_size, text_anchor::middle,
+              "fill=\"#555\"");
+    }
+    to.line(x_.from, y_.from, x_.to, y_.from, "stroke=\"#9aa3ad\"");
+    to.text(x_.to, y_.from + 37, chart_.x.title, tick_size, text_anchor::end, "fill=\"#555\"");
+  }
+
+  void draw_line(svg_writer& to, const chart_line& line) const {
+    std::string path;
+    for (const chart_point& p : line.points) {
+      path += path.empty() ? 'M' : 'L';
+      path += svg_writer::number(x_(p.x)) + " " + svg_writer::number(y_(p.y));
+    }
+    to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
+                      (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
+    if (line.guide) return;
+    to.open_group("fill=\"" + line.colour + "\" stroke=\"#fff\" stroke-width=\"1.5\"");
+    for (const chart_point& p : line.points) to.circle(x_(p.x), y_(p.y), 4.25, "");
+    to.close_group();
+  }
+
+  // A name with the note below it, as a box: `y` is its middle.
+  struct label {
+    const chart_line* line;
+    double left, y, wanted;
+
+    double right() const { return left + label_width(*line); }
+    double half() const { return label_height(*line) / 2; }
+    bool meets(const label& other) const {
+      return left < other.right() && other.left < right() &&
+             std::abs(y - other.y) < half() + other.half() - 0.01;
+    }
+  };
+
+  // Right of its line's end, at the same height. A line that ends early may have others on its right: then the name
+  // stands above or below them, on the side where least is in its way.
+  label place(const chart_line& line) const {
+    const double x = x_(line.points.back().x);
+    const double y = y_(line.points.back().y);
+    const double width = label_width(line);
+    const double height = label_height(line) / 2 + 6;
+    label best{&line, x + label_gap, y, y};
+    std::size_t least = crossings(best);
+    for (const auto& [left, middle] : {chart_point{x - width - 2, y - height},
+                                       {x - 4, y - height},
+                                       {x + label_gap, y + height},
+                                       {x - width / 2, y + height + 2}}) {
+      if (least == 0 || left < x_.from || middle < y_.to || middle > y_.from - height) continue;
+      const label other{&line, left, middle, middle};
+      if (const std::size_t count = crossings(other); count < least) best = other, least = count;
+    }
+    return best;
+  }
+
+  // How many places of lines lie in a label's box; they are taken densely enough that no line slips through.
+  std::size_t crossings(const label& box) const {
+    std::size_t count = 0;
+    for (const chart_line& line : chart_.lines)
+      for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+        const double x0 = x_(line.points[i].x), y0 = y_(line.points[i].y);
+        const double x1 = x_(line.points[i + 1].x), y1 = y_(line.points[i + 1].y);
+        constexpr int parts = 64;
+        for (int part = 0; part <= parts; ++part) {
+          const double x = x0 + (x1 - x0) * part / parts, y = y0 + (y1 - y0) * part / parts;
+          count += x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half() ? 1U : 0U;
+        }
+      }
+    return count;
+  }
+
+  // Labels that would lie on one another give way up and down, by half of what lacks each; a few dozen rounds settle
+  // any chart that can be read. One that had to move far is tied to its end by a hair.
+  std::vector<label> placed_labels() const {
+    std::vector<label> labels;
+    for (const chart_line& line : chart_.lines) labels.push_back(place(line));
+    std::stable_sort(labels.begin(), labels.end(), [](const label& a, const label& b) { return a.y < b.y; });
+    bool moved = true;
+    for (int round = 0; moved && round < 200; ++round) {
+      moved = false;
+      for (std::size_t a = 0; a < labels.size(); ++a)
+        for (std::size_t b = a + 1; b < labels.size(); ++b) {
+          if (!labels[a].meets(labels[b])) continue;
+          const double lack = labels[a].half() + labels[b].half() - (labels[b].y - labels[a].y);
+          labels[a].y -= lack / 2, labels[b].y += lack / 2;
+          moved = true;
+        }
+      for (label& l : labels) l.y = std::clamp(l.y, y_.to + l.half() - 8, y_.from - l.half() + 9);
+    }
+    return labels;
+  }
+
+  void draw_labels(svg_writer& to) const {
+    for (const label& l : placed_labels()) {
+      const std::string colour = "\"" + l.line->colour + "\"";
+      if (std::abs(l.y - l.wanted) > 14)
+        to.line(l.left - 3, l.wanted, l.left - 1, l.y, "stroke-width=\"0.75\" stroke=" + colour);
+      const double base = l.line->note.empty() ? l.y + 4.5 : l.y - 2;
+      to.text(l.left, base, l.line->name, l.line->guide ? tick_size : name_size, text_anchor::start,
+              halo + ("fill=" + colour) + (l.line->guide ? "" : " font-weight=\"bold\""));
+      if (!l.line->note.empty())
+        to.text(l.left, base + 14, l.line->note, note_size, text_anchor::start,
+                halo + std::string("fill=\"#555\""));
+    }
+  }
+
+  const line_chart& chart_;
+  double left_;
+  chart_scale x_{};
+  chart_scale y_{}; // upwards: from is the bottom
+};
+
+} // namespace detail
+
+//   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
+//   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
+//
+// Draws charts side by side, as the text of an SVG file. Throws cairn::error where a line has no points, or points that
+// its axes cannot show.
+inline std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
+  if (charts.empty()) throw error("draw_line_charts: expected at least one chart, found none");
+  using drawing = detail::line_chart_drawing;
+  constexpr double margin = 24;
+  constexpr double between = 36;
+  double top = 20;
+  if (!settings.title.empty()) top += 24;
+  if (!settings.subtitle.empty()) top += 20;
+  if (top > 20) top += 16;
+  const double height = top + drawing::title_height + settings.height + drawing::foot_height + 8;
+  svg_writer to(settings.width, height,
+                "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
+  to.rectangle(0, 0, settings.width, height, "fill=\"#fff\"");
+  if (!settings.title.empty())
+    to.text(margin, 34, settings.title, 18, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+  if (!settings.subtitle.empty())
+    to.text(margin, settings.title.empty() ? 30 : 56, settings.subtitle, 12.5, text_anchor::start,
+            "fill=\"#555\"");
+  const double count = static_cast<double>(charts.size());
+  const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
+  double left = margin;
+  for (const line_chart& chart : charts) {
+    drawing(chart, left, each, top, settings.height).draw(to);
+    left += each + between;
+  }
+  return to.str();
+}
+
+} // namespace cairn
