@@ -18,6 +18,7 @@
 
 #include <cairn/cairn.hpp>
 
+#include "../arena_use.hpp"
 #include "../arguments.hpp"
 
 using namespace cairn;
@@ -52,19 +53,6 @@ struct result {
   std::uint64_t steps = 0;
 };
 
-// The arena is filled with a pattern before the first step; what does not show it afterwards was used. Counted in
-// cache lines, because a buffer's last one may have unused numbers at its end.
-constexpr std::byte untouched{0xA5};
-
-std::size_t used_bytes(std::span<const std::byte> arena) {
-  std::size_t lines = 0;
-  for (std::size_t at = 0; at < arena.size(); at += alignment) {
-    const auto line = arena.subspan(at, alignment);
-    lines += std::any_of(line.begin(), line.end(), [](std::byte b) { return b != untouched; }) ? 1 : 0;
-  }
-  return lines * alignment;
-}
-
 template <class Trainer, class Images>
 double accuracy(Trainer& train, const Images& images) {
   std::size_t right = 0;
@@ -86,7 +74,7 @@ result run(const job& j, const digit_images<float>& digits) {
     trainer<model, CrossEntropyLoss, SGD, batch<capacity>> train{
         rank, SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
         seed{j.seed}};
-    std::ranges::fill(train.arena(), untouched);
+    mark_untouched(train.arena());
 
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
     const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include <cairn/core/memory.hpp>
+
+// How many bytes of an arena a step really wrote, beside how many were planned: the arena is filled with a pattern
+// before the first step, and what does not show it afterwards was used. Counted in cache lines, because a buffer's last
+// one may have unused numbers at its end.
+inline constexpr std::byte untouched{0xA5};
+
+inline void mark_untouched(std::span<std::byte> arena) { std::ranges::fill(arena, untouched); }
+
+inline std::size_t used_bytes(std::span<const std::byte> arena) {
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < arena.size(); at += cairn::alignment) {
+    const auto line = arena.subspan(at, cairn::alignment);
+    lines += std::ranges::any_of(line, [](std::byte b) { return b != untouched; }) ? 1 : 0;
+  }
+  return lines * cairn::alignment;
+}

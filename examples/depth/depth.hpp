@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// The deep networks have files of their own, so that they compile side by side: each policy on each network is a step
+// that the compiler plans.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/data/random_normal.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/net/names.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../arena_use.hpp"
+
+inline constexpr std::size_t width = 64;
+inline constexpr std::size_t samples = 256; // of one step
+
+// The blocks are equal, so that memory and time against depth show the policy and nothing else.
+template <std::size_t Depth>
+using deep_net =
+    cairn::Sequential<cairn::Repeat<Depth, cairn::Residual<cairn::Linear<width, width>, cairn::ReLU>>,
+                      cairn::Linear<width, 10>>;
+
+struct job {
+  std::size_t steps = 7; // that are timed, after one that is not
+  std::size_t threads = 1;
+};
+
+struct figures {
+  std::size_t planned = 0;   // bytes of the arena
+  std::size_t measured = 0;  // bytes of it that a step wrote
+  double seconds = 0;        // median of the steps
+  std::uint64_t weights = 0; // checksum after the last step
+};
+
+// A policy on the network of one depth, with all that the compiler knows of it.
+struct candidate {
+  std::size_t depth = 0;
+  std::string policy; // as it is typed
+  double flops = 0;   // of a step
+  figures (*measure)(const job&, const std::function<void()>& stepped) = nullptr;
+
+  std::string family() const { return policy.substr(0, policy.find('<')); } // revolve<4>: revolve
+};
+
+template <std::size_t Depth, class Policy>
+figures measure(const job& j, const std::function<void()>& stepped) {
+  using namespace cairn;
+  using model = checkpoint<Policy, deep_net<Depth>>;
+  trainer<model, CrossEntropyLoss, SGD, batch<samples>> train{
+      SGD{.learning_rate = 1e-3, .momentum = 0.9}, seed{1}, {.threads = j.threads}};
+  // Each block adds little, so that the sum of a thousand stays near the input.
+  train.for_each([](const auto& p) {
+    for (float& w : p.numbers) w /= static_cast<float>(Depth);
+  });
+  std::vector<float> inputs(samples * width);
+  std::vector<int> labels(samples);
+  fill_normal(std::span<float>(inputs), {.seed = 1});
+  for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<int>(i % 10);
+
+  figures out{.planned = peak_activation_bytes<model, samples>};
+  mark_untouched(train.arena());
+  train.step(inputs, labels);
+  out.measured = used_bytes(train.arena());
+  std::vector<double> seconds;
+  for (std::size_t s = 0; s < j.steps; ++s) {
+    const auto start = std::chrono::steady_clock::now();
+    train.step(inputs, labels);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    stepped();
+  }
+  std::ranges::sort(seconds);
+  out.seconds = seconds[seconds.size() / 2];
+  out.weights = train.checksum();
+  return out;
+}
+
+template <std::size_t Depth, class... Policies>
+std::vector<candidate> candidates() {
+  using namespace cairn;
+  return {candidate{Depth, detail::typed_name(type_name<Policies>()),
+                    static_cast<double>(
+                        flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
+                              blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
+                        samples,
+                    &measure<Depth, Policies>}...};
+}
+
+// store_all comes first in each.
+std::vector<candidate> depth_10();
+std::vector<candidate> depth_30();
+std::vector<candidate> depth_100();
+std::vector<candidate> depth_300();
+std::vector<candidate> depth_1000();

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// What depth costs: networks of 10 to 1000 equal blocks, each trained for some steps under several checkpoint policies.
+// A table of planned and measured bytes and of time, and a picture of both against depth.
+//
+// test: --depths 10,30 --steps 2
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/report/file.hpp>
+#include <cairn/report/format.hpp>
+#include <cairn/report/line_chart.hpp>
+#include <cairn/report/progress.hpp>
+#include <cairn/report/table.hpp>
+
+#include "../arguments.hpp"
+#include "depth.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct measured : candidate {
+  figures of;
+};
+
+// A family of policies keeps its colour in every picture.
+struct ink {
+  const char* family;
+  const char* colour;
+  const char* argument; // as it grows with depth
+};
+constexpr std::array<ink, 5> inks{{{"store_all", "#46515e", ""},
+                                   {"sqrt_n", "#2f6db3", ""},
+                                   {"revolve", "#c77f0a", "<log2 n>"},
+                                   {"recompute_all", "#a02c6b", ""},
+                                   {"budget", "#1d8a5b", ""}}};
+
+std::vector<std::size_t> numbers_in(std::string_view list, const arguments& given) {
+  std::vector<std::size_t> out;
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(','));
+    std::size_t number = 0;
+    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (fault != std::errc{} || end != word.data() + word.size())
+      given.fail("--depths are numbers with commas between them, not " + std::string(list));
+    out.push_back(number);
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+  }
+  return out;
+}
+
+std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const arguments& given) {
+  std::vector<candidate> all;
+  for (auto* const list : {&depth_10, &depth_30, &depth_100, &depth_300, &depth_1000})
+    for (candidate& c : list()) all.push_back(std::move(c));
+  std::vector<candidate> out;
+  for (const std::size_t depth : depths) {
+    const std::size_t before = out.size();
+    for (const candidate& c : all)
+      if (c.depth == depth) out.push_back(c);
+    if (out.size() == before) given.fail("--depths are some of 10, 30, 100, 300 and 1000");
+  }
+  return out;
+}
+
+// store_all on the same network: what the others are compared with.
+const measured& plain(const std::vector<measured>& all, std::size_t depth) {
+  return *std::ranges::find_if(
+      all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
+}
+
+std::string times(double ratio) { return detail::fixed(ratio, 2) + " ×"; }
+
+table as_table(const std::vector<measured>& all) {
+  table out({"blocks", "policy", "peak planned", "peak measured", "of store_all", "step", "of store_all",
+             "predicted", "weights"});
+  for (const measured& m : all) {
+    const measured& base = plain(all, m.depth);
+    out.row({format_count(m.depth), m.policy, format_bytes(m.of.planned), format_bytes(m.of.measured),
+             detail::fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
+             format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds),
+             times(m.flops / base.flops), format_checksum(m.of.weights)});
+  }
+  return out;
+}
+
+// A straight line of slope one half beside that of sqrt_n, for the eye.
+chart_line guide_of(const chart_line& line) {
+  chart_line out{"√n", "", "#6b7683", {}, true};
+  const chart_point end = line.points.back();
+  for (const chart_point& p : line.points) out.points.push_back({p.x, 0.7 * end.y * std::sqrt(p.x / end.x)});
+  return out;
+}
+
+// The same lines in both charts: bytes that were written, and seconds.
+std::string draw(const std::vector<measured>& all, const job& j) {
+  chart_axis blocks{"residual blocks", chart_unit::plain, true};
+  for (const measured& m : all) blocks.ticks.push_back(static_cast<double>(m.depth));
+  blocks.ticks.erase(std::ranges::unique(blocks.ticks).begin(), blocks.ticks.end());
+  std::array<line_chart, 2> charts{
+      {{"Memory", blocks, {"activations of a training step, as written", chart_unit::bytes, true}},
+       {"Time", blocks, {"one training step", chart_unit::seconds, true}}}};
+  for (const ink& i : inks) {
+    chart_line bytes{i.family + std::string(i.argument), "", i.colour};
+    chart_line seconds = bytes;
+    for (const measured& m : all) {
+      if (!m.family().starts_with(i.family)) continue; // budget<...> and budget_fraction<...> are one line
+      const double x = static_cast<double>(m.depth);
+      bytes.points.push_back({x, static_cast<double>(m.of.measured)});
+      seconds.points.push_back({x, m.of.seconds});
+      bytes.note = format_bytes(m.of.measured);
+      seconds.note = m.family() == "store_all" ? format_duration(m.of.seconds)
+                                               : times(m.of.seconds / plain(all, m.depth).of.seconds);
+    }
+    if (bytes.points.empty()) continue;
+    if (bytes.name == "sqrt_n" && bytes.points.size() > 1) charts[0].lines.push_back(guide_of(bytes));
+    charts[0].lines.push_back(std::move(bytes));
+    charts[1].lines.push_back(std::move(seconds));
+  }
+  return draw_line_charts(charts, {.title = "What depth costs, and what a checkpoint policy makes of it",
+                                   .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " +
+                                               std::to_string(samples) + ", " + std::to_string(j.threads) +
+                                               (j.threads == 1 ? " thread" : " threads") +
+                                               "; both axes logarithmic; × is relative to store_all"});
+}
+
+// What a policy must not change, and what a plan must not miss.
+bool all_agree(const std::vector<measured>& all) {
+  bool fine = true;
+  for (const measured& m : all) {
+    const bool same = m.of.weights == plain(all, m.depth).of.weights;
+    const bool fits = m.of.measured <= m.of.planned;
+    if (!same)
+      std::fprintf(stderr, "depth: %s changes the weights of %zu blocks\n", m.policy.c_str(), m.depth);
+    if (!fits) std::fprintf(stderr, "depth: %s wrote more than it planned\n", m.policy.c_str());
+    fine = fine && same && fits;
+  }
+  return fine;
+}
+
+int run(const job& j, const std::vector<candidate>& chosen, const std::string& picture) {
+  std::printf("blocks Residual<Linear<%zu, %zu>, ReLU>, batch %zu, %zu timed steps each\n", width, width,
+              samples, j.steps);
+  std::fflush(stdout);
+  std::vector<measured> all;
+  {
+    progress bar(chosen.size() * j.steps, {.label = "measuring", .unit = "steps"});
+    for (const candidate& c : chosen)
+      all.push_back({c, c.measure(j, [&] { bar.advance(1, {{"blocks", static_cast<double>(c.depth)}}); })});
+  }
+  std::printf("\n%s\n", as_table(all).text().c_str());
+  write_file_atomically(picture, draw(all, j));
+  std::printf("memory and time against depth are drawn in %s\n", picture.c_str());
+  return all_agree(all) ? 0 : 1;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+  job j;
+  std::string depths = "10,30,100,300,1000";
+  std::string picture = "depth.svg";
+  arguments given("depth", "measures memory and time of networks of growing depth under several policies");
+  given.add("depths", depths, "which of 10, 30, 100, 300 and 1000 blocks")
+      .add("steps", j.steps, "timed steps of each")
+      .add("threads", j.threads, "threads inside one operation")
+      .add("picture", picture, "file for the picture")
+      .parse(count, words);
+  if (j.steps < 1 || j.threads < 1) given.fail("--steps and --threads are at least 1");
+  try {
+    return run(j, chosen_by(numbers_in(depths, given), given), picture);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "depth: %s\n", fault.what());
+    return 1;
+  }
+}
