@@ -64,6 +64,28 @@ TEST_CASE("the peak and its number are marked, the reference only if it is highe
   CHECK_FALSE(equal.shows("store_all"));
 }
 
+TEST_CASE("a budget is a line of its own, also below the peak") {
+  drawing d({1024, 2048, 512, 3072, 1024}, 6144);
+  d.plot.budget = 2048;
+  d.plot.draw_peak(d.to);
+  CHECK(d.shows("<line x1=\"0\" y1=\"80\" x2=\"400\" y2=\"80\" stroke=\"#1d8a5b\""));
+  CHECK(d.shows(">budget 2.00 KiB</text>"));
+  CHECK(d.shows("y=\"75\"")); // its words stand on the line
+  // Just below another line they hang under it.
+  drawing close({1024, 2048, 512, 3072, 1024}, 6144);
+  close.plot.budget = 5600;
+  close.plot.draw_peak(close.to);
+  CHECK(close.shows("y=\"" + svg_writer::number(close.plot.y(5600.0) + 13) + "\""));
+}
+
+TEST_CASE("beside another plot of the same scale there are lines and no numbers") {
+  drawing d({1024, 2048, 512, 3072, 1024});
+  d.plot.labelled = false;
+  d.plot.draw_grid(d.to);
+  CHECK(d.shows("<line"));
+  CHECK_FALSE(d.shows("<text"));
+}
+
 TEST_CASE("ticks of bytes are round") {
   drawing d({1024, 2048, 512, 3072, 1024});
   d.plot.draw_grid(d.to);

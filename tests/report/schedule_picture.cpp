@@ -10,6 +10,7 @@
 
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
 #include <cairn/report/schedule_picture.hpp>
 #include <doctest/doctest.h>
 
@@ -43,6 +44,33 @@ struct planned {
 
   static picture_panel panel(std::span<const bucket_departure> leaving = {}) {
     return {"policy", of, steps.ops(), memory.live, leaving};
+  }
+};
+
+// As irregular as what a solver finds: splits at random places, stores all of some parts, and walks others twice.
+template <unsigned Seed>
+struct anywhere {
+  static constexpr void plan(const chain& c, route& out) {
+    unsigned state = Seed;
+    out.forward(0, c.size());
+    walk(out, state, 0, c.size());
+  }
+
+private:
+  static constexpr std::size_t random(unsigned& state, std::size_t below) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8U) % below;
+  }
+  static constexpr void walk(route& out, unsigned& state, std::size_t first, std::size_t last) {
+    if (last - first < 2 || random(state, 3) == 0) {
+      out.forward(first, last);
+      out.backward(first, last);
+      return;
+    }
+    const std::size_t middle = first + 1 + random(state, last - first - 1);
+    out.forward(first, middle);
+    walk(out, state, middle, last);
+    walk(out, state, first, middle);
   }
 };
 
@@ -81,6 +109,15 @@ TEST_CASE("the picture of a schedule shows every op and the plan's own peak") {
   check_picture<sqrt_n, 100>();
 }
 
+TEST_CASE(
+    "a schedule that recomputes at odd places, and some of it again and again, is drawn like any other") {
+  check_picture<revolve<3>, 10>();
+  check_picture<revolve<2>, 30>();
+  check_picture<anywhere<1>, 10>();
+  check_picture<anywhere<2>, 17>();
+  check_picture<anywhere<3>, 40>();
+}
+
 TEST_CASE("the checks of this file can fail") {
   CHECK_FALSE(well_formed("<svg><g></svg>"));
   CHECK_FALSE(well_formed("<svg>a & b</svg>"));
@@ -112,6 +149,74 @@ TEST_CASE("panels share their scales") {
            svg.substr(width, svg.find(" height", width) - width);
   };
   CHECK(head(first) == head(svg.find("<g class=\"forward\"", first + 1)));
+}
+
+TEST_CASE("panels side by side share their scales, and say each thing once") {
+  const std::array panels{planned<sqrt_n, 10>::panel(), planned<revolve<3>, 10>::panel()};
+  const std::string svg = draw_schedules(
+      panels, {.store_all_peak = planned<store_all, 10>::memory.bound, .budget = 500'000, .columns = 2});
+  CHECK(well_formed(svg));
+  CHECK_FALSE(texts_overlap(svg));
+  const auto group = [&svg](std::size_t number) {
+    std::size_t at = svg.find("<g class=\"forward\"");
+    if (number > 0) at = svg.find("<g class=\"forward\"", at + 1);
+    return svg.substr(at, svg.find("</g>", at) - at);
+  };
+  // The same forwards at the same heights, equally wide, all of them one column further to the right.
+  const auto left = numbers(group(0), "rect", "x"), right = numbers(group(1), "rect", "x");
+  REQUIRE(left.size() == 10);
+  REQUIRE(right.size() == 10);
+  CHECK(numbers(group(0), "rect", "y") == numbers(group(1), "rect", "y"));
+  CHECK(numbers(group(0), "rect", "width") == numbers(group(1), "rect", "width"));
+  CHECK(right[0] > 600);
+  for (std::size_t i = 0; i < 10; ++i)
+    CHECK(right[i] - left[i] == doctest::Approx(right[0] - left[0]).epsilon(0.001));
+  // Stages and bytes are numbered once; each side has its own peak, the line of store_all and that of the budget.
+  CHECK(count(svg, ">stage<") == 1);
+  CHECK(count(svg, ">512 KiB<") + count(svg, ">500 KiB<") <= 1);
+  CHECK(count(svg, ">live bytes<") == 2);
+  CHECK(count(svg, ">budget 488 KiB<") == 2);
+  CHECK(count(svg, ">store_all ") == 2);
+  CHECK(count(svg, ">peak " + format_bytes(planned<sqrt_n, 10>::memory.bound) + "<") == 1);
+}
+
+TEST_CASE("a budget above every peak lies inside the picture") {
+  const std::string svg =
+      draw_schedule(planned<sqrt_n, 10>::panel(), {.budget = 3 * planned<store_all, 10>::memory.bound});
+  const auto height_of = [&svg](const std::string& words) {
+    const std::size_t begin = svg.rfind("<text", svg.find(">" + words));
+    return numbers(svg.substr(begin, svg.find('>', begin) + 1 - begin), "text", "y").at(0);
+  };
+  CHECK(height_of("budget ") > height_of("live bytes"));
+}
+
+TEST_CASE("the highest bytes are at one height in panels side by side") {
+  // Both have the same peak, so their marks have the same y; the widths of the two are halves of the picture.
+  const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 10>::panel()};
+  const auto y = numbers(draw_schedules(panels, {.columns = 2}), "circle", "cy");
+  REQUIRE(y.size() == 2);
+  CHECK(y[0] == y[1]);
+  const std::array others{planned<store_all, 10>::panel(), planned<sqrt_n, 10>::panel()};
+  const auto other = numbers(draw_schedules(others, {.columns = 2}), "circle", "cy");
+  CHECK(other[0] < other[1]); // more bytes are higher
+}
+
+TEST_CASE("panels of other networks stand on one line and have labels of their own") {
+  const std::vector<bucket_departure> leaving{{2, 1_MiB}, {0, 1_MiB}};
+  const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 3>::panel(leaving),
+                          planned<store_all, 3>::panel()};
+  const std::string svg = draw_schedules(panels, {.columns = 2});
+  CHECK(well_formed(svg));
+  CHECK_FALSE(texts_overlap(svg));
+  CHECK(count(svg, ">stage<") == 3);
+  // The first op of the first stage is at the same height beside the other network, and lower in the next row.
+  std::vector<double> y;
+  for (std::size_t at = svg.find("<g class=\"forward\""); at != svg.npos;
+       at = svg.find("<g class=\"forward\"", at + 1))
+    y.push_back(numbers(svg.substr(at, svg.find("</g>", at) - at), "rect", "y").front());
+  REQUIRE(y.size() == 3);
+  CHECK(y[0] == y[1]);
+  CHECK(y[2] > y[0] + 200);
 }
 
 TEST_CASE("a slow network does not squeeze the schedule") {

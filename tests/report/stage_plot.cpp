@@ -131,3 +131,11 @@ TEST_CASE("names stand where there is room, long ones are cut between characters
   CHECK(count(low.to.str(), "<text") == 2); // 0 and 2; 3 would touch 2
   CHECK(low.to.str().find("ReLU") == std::string::npos);
 }
+
+TEST_CASE("beside another plot of the same stages there are lines and no names") {
+  drawing d(steps<store_all>.ops(), 7);
+  d.plot.labelled = false;
+  d.plot.draw_labels(d.to);
+  CHECK(count(d.to.str(), "<text") == 0);
+  CHECK(count(d.to.str(), "<line") > 0);
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ struct memory_plot {
   axis_scale y; // upwards: from is the bottom
   std::size_t reference = 0;
   std::string reference_name{};
+  std::size_t budget = 0; // bytes that a schedule may use; 0: nobody set any
+  bool labelled = true;   // beside another plot with the same scale its numbers serve for both
 
   // The op with the most live bytes; the first of several.
   std::size_t peak_op() const {
@@ -34,7 +37,8 @@ struct memory_plot {
     const double step = byte_step(y.most, 6);
     for (double value = 0; value <= y.most; value += step) {
       to.line(x.from, y(value), x.to, y(value), value > 0 ? "stroke=\"#e3e7eb\"" : "stroke=\"#9aa3ad\"");
-      to.text(x.from - 8, y(value) + 4, tick(value, y.most), 11, text_anchor::end, "fill=\"#555\"");
+      if (labelled)
+        to.text(x.from - 8, y(value) + 4, tick(value, y.most), 11, text_anchor::end, "fill=\"#555\"");
     }
   }
 
@@ -55,18 +59,30 @@ struct memory_plot {
     to.text(x.from + 6, y.to - 6, "live bytes", 11, text_anchor::start, "fill=\"#555\" " + std::string(halo));
   }
 
-  // The peak with its number; where given, another peak to compare with as a thin line.
+  // The peak with its number; where given, another peak to compare with and a budget to keep, as thin lines.
   void draw_peak(svg_writer& to) const {
     const std::size_t at = peak_op();
     const double px = x((times->ops[at].begin + times->ops[at].end) / 2);
     const double py = y(static_cast<double>(live[at]));
     const bool left_half = px < (x.from + x.to) / 2;
-    if (reference > live[at]) {
-      const double ry = y(static_cast<double>(reference));
-      to.line(x.from, ry, x.to, ry, "stroke=\"#46515e\" stroke-width=\"1\" stroke-dasharray=\"5 4\"");
-      // On the other side than the peak's own number, so that the two never meet.
-      to.text(left_half ? x.to - 4 : x.from + 6, ry - 5, reference_name + " " + format_bytes(reference), 11,
-              left_half ? text_anchor::end : text_anchor::start, "fill=\"#46515e\" " + std::string(halo));
+    const bool refers = reference > live[at];
+    const double reference_at = y(static_cast<double>(reference));
+    // On the other side than the peak's own number, so that the two never meet.
+    const auto limit = [&](double height, double base, const std::string& words, const std::string& colour,
+                           const std::string& dashes) {
+      to.line(x.from, height, x.to, height,
+              "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
+      to.text(left_half ? x.to - 4 : x.from + 6, base, words, 11,
+              left_half ? text_anchor::end : text_anchor::start, "fill=\"" + colour + "\" " + halo);
+    };
+    if (refers)
+      limit(reference_at, reference_at - 5, reference_name + " " + format_bytes(reference), "#46515e", "5 4");
+    if (budget > 0) {
+      const double height = y(static_cast<double>(budget));
+      // Below its line if the other number is just above it.
+      const bool close = refers && std::abs(height - reference_at) < 14;
+      limit(height, close ? std::max(height, reference_at) + 13 : height - 5,
+            "budget " + format_bytes(budget), "#1d8a5b", "7 3");
     }
     to.circle(px, py, 3.5, "fill=\"#1d242c\" stroke=\"#fff\" stroke-width=\"1\"");
     to.text(px + (left_half ? 7 : -7), py - 6, "peak " + format_bytes(live[at]), 12,

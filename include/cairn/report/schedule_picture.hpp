@@ -38,6 +38,8 @@ struct picture_settings {
   std::string title = "One training step";
   std::vector<std::string> stage_names{}; // shown where rows are high enough
   std::size_t store_all_peak = 0;         // bytes; 0: not drawn
+  std::size_t budget = 0;                 // bytes that a schedule may use, as a line; 0: not drawn
+  std::size_t columns = 1;                // so many schedules side by side
   double flops_per_byte = 20; // operations of one rank in the time in which a byte of gradients is reduced
   double width = 1200;        // pixels
 };
@@ -52,7 +54,7 @@ public:
       : panels_(panels), settings_(settings) {
     check();
     double most_time = 0;
-    std::size_t most_bytes = settings.store_all_peak;
+    std::size_t most_bytes = std::max(settings.store_all_peak, settings.budget);
     std::size_t most_stages = 1;
     for (const picture_panel& p : panels) {
       times_.push_back(make_timeline(p.stages, p.ops, p.leaving, settings.flops_per_byte));
@@ -64,20 +66,31 @@ public:
       communicates_ = communicates_ || !p.leaving.empty();
     }
     // High rows for few stages; many stages share a height that still fits on a screen.
-    const double room = most_stages > 400 ? 560 : panels.size() > 2 ? 300 : 440;
+    const bool one_row = panels.size() <= std::max<std::size_t>(2, columns());
+    const double room = most_stages > 400 ? 560 : one_row ? 440 : 300;
     row_ = std::min(30.0, room / static_cast<double>(most_stages));
     // Above the highest peak there is room for its number.
     bytes_ = 1.15 * static_cast<double>(std::max<std::size_t>(1, most_bytes));
 
-    // The left margin holds the widest label of a stage, or of a number of bytes.
+    // The left margin holds the widest label of a stage, or of a number of bytes. Columns whose rows are the same
+    // stages need it once.
     double margin = svg_writer::width_of("1023 MiB", 11);
     for (std::size_t p = 0; p < panels.size(); ++p) margin = std::max(margin, rows(p, 0).label_width());
-    x_ = {margin + 20, settings.width - 24, most_time > 0 ? most_time : 1};
+    margin += 20;
+    shares_labels_ = std::all_of(panels.begin(), panels.end(),
+                                 [&](const auto& p) { return p.stages.size() == most_stages; });
+    const double between = shares_labels_ ? 28 : margin + 14;
+    const double count = static_cast<double>(columns());
+    const double width = (settings.width - margin - 24 - between * (count - 1)) / count;
+    for (std::size_t c = 0; c < columns(); ++c) {
+      const double from = margin + (width + between) * static_cast<double>(c);
+      x_.push_back({from, from + width, most_time > 0 ? most_time : 1});
+    }
   }
 
   std::string draw() const {
     double height = header_height;
-    for (const picture_panel& p : panels_) height += panel_height(p);
+    for (std::size_t p = 0; p < panels_.size(); p += columns()) height += row_height(p);
     svg_writer to(settings_.width, height,
                   "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
     to.rectangle(0, 0, settings_.width, height, "fill=\"#fff\"");
@@ -85,8 +98,8 @@ public:
     draw_legend(to, 58);
     double top = header_height;
     for (std::size_t p = 0; p < panels_.size(); ++p) {
+      if (p > 0 && p % columns() == 0) top += row_height(p - columns());
       draw_panel(to, p, top);
-      top += panel_height(panels_[p]);
     }
     return to.str();
   }
@@ -96,6 +109,7 @@ private:
   // its buckets if it has any, its curve of bytes, and the numbers of the axis of time.
   static constexpr double header_height = 74;
   static constexpr double facts_height = 40; // the line with the policy and its numbers, and space for "loss"
+  static constexpr double facts_line = 17;   // a second line of them, where the first is narrow
   static constexpr double lane_height = 16;
   static constexpr double space = 30; // between the stages and the bytes
   static constexpr double memory_height = 130;
@@ -112,13 +126,35 @@ private:
                     " numbers of bytes; take them from the memory plan of the same schedule");
   }
 
-  double panel_height(const picture_panel& p) const {
-    return facts_height + row_ * static_cast<double>(p.stages.size()) +
-           (p.leaving.empty() ? 0 : lane_height + 10) + space + memory_height + foot_height;
+  std::size_t columns() const { return std::clamp<std::size_t>(settings_.columns, 1, panels_.size()); }
+  bool is_narrow() const { return columns() > 1; }
+  double facts_room() const { return facts_height + (is_narrow() ? facts_line : 0); }
+
+  // The panels beside panel p, itself included.
+  std::span<const picture_panel> beside(std::size_t p) const {
+    const std::size_t first = p - p % columns();
+    return panels_.subspan(first, std::min(columns(), panels_.size() - first));
+  }
+  double stages_height(std::size_t p) const {
+    std::size_t most = 0;
+    for (const picture_panel& other : beside(p)) most = std::max(most, other.stages.size());
+    return row_ * static_cast<double>(most);
+  }
+  double lane_room(std::size_t p) const {
+    const auto row = beside(p);
+    const bool any =
+        std::any_of(row.begin(), row.end(), [](const auto& other) { return !other.leaving.empty(); });
+    return any ? lane_height + 10 : 0;
+  }
+  double row_height(std::size_t p) const {
+    return facts_room() + stages_height(p) + lane_room(p) + space + memory_height + foot_height;
   }
 
+  const axis_scale& x_of(std::size_t p) const { return x_[p % columns()]; }
+  bool is_labelled(std::size_t p) const { return !shares_labels_ || p % columns() == 0; }
   stage_plot rows(std::size_t p, double top) const {
-    return {panels_[p].stages, panels_[p].ops, &times_[p], x_, top, row_, settings_.stage_names};
+    return {panels_[p].stages,     panels_[p].ops, &times_[p], x_.empty() ? axis_scale{} : x_of(p), top, row_,
+            settings_.stage_names, is_labelled(p)};
   }
 
   static bool has(const picture_panel& p, picture_kind kind) {
@@ -142,23 +178,35 @@ private:
     }
   }
 
-  // One line: the policy and what it costs. The time is the model's, made of operations only; what is
-  // measured belongs in a table.
+  // One line, or two where it is narrow: the policy and what it costs. The time is the model's, made of operations
+  // only; what is measured belongs in a table.
   void draw_facts(svg_writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
-    to.text(20, base, panel.name, 14, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
-    std::string facts = format_count(panel.stages.size()) + " stages · batch " +
-                        format_count(panel.stages.batch) + " · peak " + format_bytes(peak);
+    std::string chain_facts =
+        format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
+    std::string peak_facts = "peak " + format_bytes(peak);
     if (settings_.store_all_peak > 0 && peak != settings_.store_all_peak)
-      facts += " = " + fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
-               " of store_all";
-    facts += " · predicted time " + fixed(times_[p].work_ratio, 2) + " × a step without recomputation";
+      peak_facts += " = " +
+                    fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
+                    " of store_all";
+    std::string time_facts = "predicted time " + fixed(times_[p].work_ratio, 2) + " ×" +
+                             (is_narrow() ? "" : " a step without recomputation");
     if (!panel.leaving.empty()) {
       const double exposed = (times_[p].end - times_[p].work) / times_[p].work * times_[p].work_ratio;
-      facts += " + " + fixed(exposed, 2) + " waiting for gradients";
+      time_facts += " + " + fixed(exposed, 2) + " waiting for gradients";
     }
-    to.text(20 + svg_writer::width_of(panel.name, 14) + 18, base, facts, 12, text_anchor::start,
-            "fill=\"#555\"");
+    const double left = is_narrow() ? x_of(p).from : 20;
+    const double after_name = left + svg_writer::width_of(panel.name, 14) + 18;
+    const auto say = [&](double x, double y, const std::string& facts) {
+      to.text(x, y, facts, 12, text_anchor::start, "fill=\"#555\"");
+    };
+    to.text(left, base, panel.name, 14, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    if (is_narrow()) {
+      say(after_name, base, peak_facts);
+      say(left, base + facts_line, chain_facts + " · " + time_facts);
+    } else {
+      say(after_name, base, chain_facts + " · " + peak_facts + " · " + time_facts);
+    }
   }
 
   // From the back to the front: grid, what is stored, ops, buckets, curve, and last the marks that people
@@ -166,48 +214,57 @@ private:
   void draw_panel(svg_writer& to, std::size_t p, double top) const {
     const picture_panel& panel = panels_[p];
     const timeline& times = times_[p];
-    const stage_plot stages = rows(p, top + facts_height);
+    const axis_scale& x = x_of(p);
+    // Panels side by side stand on one line, however many stages they have.
+    const double missing = stages_height(p) - row_ * static_cast<double>(panel.stages.size());
+    const stage_plot stages = rows(p, top + facts_room() + missing);
     const double lane = stages.bottom() + 6;
-    const double memory_top = stages.bottom() + (panel.leaving.empty() ? 0 : lane_height + 10) + space;
-    const memory_plot memory{
-        panel.live, &times, x_, {memory_top + memory_height, memory_top, bytes_}, settings_.store_all_peak,
-        "store_all"};
+    const double memory_top = stages.bottom() + lane_room(p) + space;
+    const memory_plot memory{panel.live,
+                             &times,
+                             x,
+                             {memory_top + memory_height, memory_top, bytes_},
+                             settings_.store_all_peak,
+                             "store_all",
+                             settings_.budget,
+                             is_labelled(p)};
     draw_facts(to, p, memory.peak(), top + 14);
 
     // Time runs through both halves.
-    const double step = decimal_step(x_.most, 8);
-    for (double t = 0; t <= x_.most * (1 + 1e-9); t += step) {
-      to.line(x_(t), stages.top, x_(t), memory.y.from, "stroke=\"#eceff2\"");
-      to.text(x_(t), memory.y.from + 17, svg_writer::number(t), 11, text_anchor::middle, "fill=\"#555\"");
+    const double step = decimal_step(x.most, is_narrow() ? 5 : 8);
+    for (double t = 0; t <= x.most * (1 + 1e-9); t += step) {
+      to.line(x(t), stages.top, x(t), memory.y.from, "stroke=\"#eceff2\"");
+      to.text(x(t), memory.y.from + 17, svg_writer::number(t), 11, text_anchor::middle, "fill=\"#555\"");
     }
-    to.text(x_.to, memory.y.from + 35, "predicted time, in forwards of the whole network", 11,
+    to.text(x.to, memory.y.from + 35, "predicted time, in forwards of the whole network", 11,
             text_anchor::end, "fill=\"#555\"");
-    to.line(x_.from, stages.bottom(), x_.to, stages.bottom(), "stroke=\"#9aa3ad\"");
+    to.line(x.from, stages.bottom(), x.to, stages.bottom(), "stroke=\"#9aa3ad\"");
 
-    to.text(x_.from - 8, stages.top - 9, "stage", 11, text_anchor::end, "fill=\"#555\"");
+    if (is_labelled(p)) to.text(x.from - 8, stages.top - 9, "stage", 11, text_anchor::end, "fill=\"#555\"");
     stages.draw_labels(to);
     stages.draw_stored(to);
     for (const auto kind : {picture_kind::forward, picture_kind::recompute, picture_kind::backward})
       if (has(panel, kind)) stages.draw_ops(to, kind);
     if (!panel.leaving.empty()) {
-      to.text(x_.from - 8, lane + lane_height / 2 + 4, "buckets", 11, text_anchor::end, "fill=\"#555\"");
+      if (is_labelled(p))
+        to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", 11, text_anchor::end, "fill=\"#555\"");
       stages.draw_buckets(to, panel.leaving, lane, lane_height);
     }
 
     memory.draw_grid(to);
     memory.draw_curve(to);
-    draw_turn(to, panel, times, stages.top, memory.y.from);
+    draw_turn(to, p, stages.top, memory.y.from);
     memory.draw_name(to);
     memory.draw_peak(to);
   }
 
   // Where the way up ends and the way back begins.
-  void draw_turn(svg_writer& to, const picture_panel& panel, const timeline& times, double top,
-                 double bottom) const {
+  void draw_turn(svg_writer& to, std::size_t p, double top, double bottom) const {
+    const picture_panel& panel = panels_[p];
     const auto turn =
         std::find_if(panel.ops.begin(), panel.ops.end(), [](const op& o) { return o.kind == op_kind::turn; });
     if (turn == panel.ops.end() || !has(panel, picture_kind::backward)) return;
-    const double at = x_(times.ops[static_cast<std::size_t>(turn - panel.ops.begin())].begin);
+    const double at = x_of(p)(times_[p].ops[static_cast<std::size_t>(turn - panel.ops.begin())].begin);
     to.line(at, top - 4, at, bottom, "stroke=\"#6b7683\" stroke-width=\"1\" stroke-dasharray=\"2 3\"");
     to.text(at, top - 9, "loss", 11, text_anchor::middle, "fill=\"#555\"");
   }
@@ -215,10 +272,11 @@ private:
   std::span<const picture_panel> panels_;
   const picture_settings& settings_;
   std::vector<timeline> times_;
-  axis_scale x_{};
-  double row_ = 1;   // height of a stage's row
-  double bytes_ = 1; // top of the scale of bytes
+  std::vector<axis_scale> x_{}; // of each column, all equally long
+  double row_ = 1;              // height of a stage's row
+  double bytes_ = 1;            // top of the scale of bytes
   bool communicates_ = false;
+  bool shares_labels_ = true;
 };
 
 } // namespace detail
@@ -227,7 +285,7 @@ private:
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
 //   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
-// Draws schedules one above the other, with common scales, as the text of an SVG file. Above, time runs to
+// Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG file. Above, time runs to
 // the right and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak.
 // Widths are predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not
 // belong together.

@@ -41,6 +41,7 @@ struct stage_plot {
   double top = 0;
   double row = 1; // height of a row
   std::span<const std::string> names{};
+  bool labelled = true; // beside another plot of the same stages its labels serve for both
 
   // Rows this low are lines; one rectangle an op would be a large file and no better picture.
   bool is_fine() const { return row < 1; }
@@ -156,6 +157,7 @@ struct stage_plot {
     const std::size_t last = stages.size() - 1;
     const auto add = [&](std::size_t i) {
       if (step > 1) to.line(x.from, row_middle(i), x.to, row_middle(i), "stroke=\"#eceff2\"");
+      if (!labelled) return;
       to.text(x.from - 8, row_middle(i) + 4, named ? label(i) : std::to_string(i), 11, text_anchor::end,
               "fill=\"#555\"");
     };
