@@ -22,8 +22,9 @@
 #include <cairn/plan/checked_policy.hpp> // a policy that cannot plan, in a sentence
 #include <cairn/plan/fingerprint.hpp>    // one number that all ranks share
 #include <cairn/plan/front.hpp>
-#include <cairn/plan/fusion.hpp>           // which stages an op works on at once
+#include <cairn/plan/fusion.hpp> // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
+#include <cairn/plan/kept.hpp> // what is kept over the turn
 #include <cairn/plan/ledger.hpp>
 #include <cairn/plan/lifetimes.hpp>   // from schedule to lifetimes
 #include <cairn/plan/memory_plan.hpp> // the place of every buffer, and the peak
@@ -166,7 +167,8 @@
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/net/mse_loss.hpp>      // MSELoss
 #include <cairn/net/names.hpp>         // the names of what a network is made of
-#include <cairn/net/parts.hpp>         // a question to every part of a network
+#include <cairn/net/network_lines.hpp> // what every line of a network's type does in a step
+#include <cairn/net/parts.hpp> // a question to every part of a network
 #include <cairn/net/program.hpp>       // a blueprint with code
 #include <cairn/net/repeat.hpp>        // Repeat<N, Block>
 #include <cairn/net/residual.hpp>      // Residual<Layers...>
@@ -188,6 +190,7 @@
 #include <cairn/train/reduction.hpp> // buckets of gradients on their way
 #include <cairn/train/samples.hpp> // what a step takes as inputs and targets
 #include <cairn/train/sgd.hpp> // SGD
+#include <cairn/train/summary.hpp> // a network as a table
 #include <cairn/train/trainer.hpp> // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp> // what a trainer is told besides its types
 #include <cairn/train/wrong_trainer.hpp> // what stands in for a trainer after its error

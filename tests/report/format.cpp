@@ -61,3 +61,11 @@ TEST_CASE("counts have commas, checksums all their digits") {
   CHECK(format_checksum(0) == "0000000000000000");
   CHECK(format_checksum(0x0123456789abcdefULL) == "0123456789abcdef");
 }
+
+TEST_CASE("quantities have three digits and a decimal prefix") {
+  CHECK(format_quantity(0) == "0.00");
+  CHECK(format_quantity(65) == "65.0");
+  CHECK(format_quantity(20128) == "20.1k");
+  CHECK(format_quantity(999.6e9) == "1.00T");
+  CHECK(format_quantity(3e15) == "3.00P");
+}

@@ -41,3 +41,15 @@ TEST_CASE("a row of another length is refused") {
   CHECK_THROWS_WITH_AS(results().row({"every<7>", "2"}),
                        doctest::Contains("expected a row of 3 cells, as the header has, found 2"), error);
 }
+
+TEST_CASE("a rule stands where it was asked for, in the text only") {
+  table t({"part", "bytes"});
+  t.row({"a", "1"}).row({"b", "2"}).rule().row({"sum", "3"});
+  CHECK(t.text() == "part  bytes\n"
+                    "----  -----\n"
+                    "a         1\n"
+                    "b         2\n"
+                    "----  -----\n"
+                    "sum       3\n");
+  CHECK(t.markdown().find("---", t.markdown().find("| a")) == std::string::npos);
+}

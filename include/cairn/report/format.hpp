@@ -65,14 +65,17 @@ inline std::string format_duration(double seconds) {
   return detail::three_digits(seconds * 1e9) + " ns";
 }
 
-// So many a second, three digits and a decimal prefix: "0.25", "12.3", "4.56k", "1.20M".
-inline std::string format_rate(double per_second) {
-  if (!std::isfinite(per_second)) return "?";
-  constexpr std::array<const char*, 5> prefixes{"", "k", "M", "G", "T"};
+// How many, three digits and a decimal prefix: "0.25", "12.3", "4.56k", "1.20M".
+inline std::string format_quantity(double count) {
+  if (!std::isfinite(count)) return "?";
+  constexpr std::array<const char*, 6> prefixes{"", "k", "M", "G", "T", "P"};
   std::size_t prefix = 0;
-  while (std::abs(per_second) >= 999.5 && prefix + 1 < prefixes.size()) per_second /= 1000, ++prefix;
-  return detail::three_digits(per_second) + prefixes[prefix];
+  while (std::abs(count) >= 999.5 && prefix + 1 < prefixes.size()) count /= 1000, ++prefix;
+  return detail::three_digits(count) + prefixes[prefix];
 }
+
+// So many a second.
+inline std::string format_rate(double per_second) { return format_quantity(per_second); }
 
 // With a comma before every third digit: "1,021".
 inline std::string format_count(std::uint64_t count) {

@@ -32,6 +32,12 @@ public:
     return *this;
   }
 
+  // A rule between the rows so far and those that follow, such as a sum. Only text() draws it: Markdown has none.
+  table& rule() {
+    rules_.push_back(rows_.size());
+    return *this;
+  }
+
   std::size_t size() const { return rows_.size(); }
 
   // For a terminal: two spaces between columns, a rule under the header.
@@ -45,11 +51,17 @@ public:
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + '\n';
     };
+    const auto add_rule = [&] {
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        out += (c > 0 ? "  " : "") + std::string(columns[c].width, '-');
+      out += '\n';
+    };
     add(header_);
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      out += (c > 0 ? "  " : "") + std::string(columns[c].width, '-');
-    out += '\n';
-    for (const auto& cells : rows_) add(cells);
+    add_rule();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (std::ranges::find(rules_, r) != rules_.end()) add_rule();
+      add(rows_[r]);
+    }
     return out;
   }
 
@@ -126,6 +138,7 @@ private:
 
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> rules_{}; // before which rows
 };
 
 } // namespace cairn

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include <cairn/plan/op.hpp>
+
+namespace cairn {
+
+// What lies in memory between the way up and the way back: value k, the tape of stage i. A value that somebody else
+// owns, as the input of the chain and a lent output, is none of it.
+template <std::size_t Stages>
+struct kept_items {
+  std::array<bool, Stages + 1> value{};
+  std::array<bool, Stages + 1> tape{};
+};
+
+// Of a training schedule; `Stages` is an upper bound. What the turn itself is the last to read is not kept over it: its
+// discard stands right behind.
+template <std::size_t Stages>
+constexpr kept_items<Stages> kept_over_turn(const chain& c, std::span<const op> ops) {
+  kept_items<Stages> out{};
+  bool turned = false;
+  for (const op& o : ops) {
+    if (turned && !o.is_discard()) break;
+    turned = turned || o.kind == op_kind::turn;
+    if (o.kind == op_kind::forward) {
+      if (o.wants_output) out.value[o.position + 1] = true;
+      if (o.wants_tape) out.tape[o.position] = true;
+    }
+    if (o.kind == op_kind::discard_value) out.value[o.position] = false;
+    if (o.kind == op_kind::discard_tape) out.tape[o.position] = false;
+  }
+  if (c.lent_output) out.value[c.size()] = false;
+  return out;
+}
+
+} // namespace cairn

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+
+#include <cairn/plan/kept.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/schedule.hpp>
+#include <doctest/doctest.h>
+
+#include "chains.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+// A product, an activation that reads its output, a mask, a product.
+constexpr std::array<stage, 4> four{dense(16, 16), relu(16), dropout(16), dense(16, 4)};
+constexpr chain of_four{.stages = four, .batch = 2, .input = {64, 0}};
+
+template <class Policy, const chain& Of>
+constexpr auto kept = [] {
+  constexpr auto steps = make_schedule<Policy, 4, count_moves<Policy>(Of)>(Of);
+  return kept_over_turn<4>(Of, steps.ops());
+}();
+
+constexpr chain lent_four = [] {
+  chain c = of_four;
+  c.lent = c.lent_output = true;
+  return c;
+}();
+
+using flags = std::array<bool, 5>;
+
+} // namespace
+
+TEST_CASE("kept_over_turn: what backward reads, and nothing that the turn was the last to read") {
+  // The ReLU's output, the mask, what the last product reads; its output only goes to the loss.
+  static_assert(kept<store_all, of_four>.value == flags{false, false, true, true, false});
+  static_assert(kept<store_all, of_four>.tape == flags{false, false, true, false, false});
+}
+
+TEST_CASE("kept_over_turn: what is made again is not kept") {
+  // Segments 0, 1 and 2, 3: the input of the second, and what its backwards read.
+  static_assert(kept<every<2>, of_four>.value == flags{false, false, true, true, false});
+  static_assert(kept<every<2>, of_four>.tape == flags{false, false, true, false, false});
+  // Segments 0 .. 2 and 3: only the input of the last.
+  static_assert(kept<every<3>, of_four>.value == flags{false, false, false, true, false});
+  static_assert(kept<every<3>, of_four>.tape == flags{});
+  static_assert(kept<recompute_all, of_four>.value == flags{false, false, false, true, false});
+}
+
+TEST_CASE("kept_over_turn: a lent output is somebody else's") {
+  static_assert(!kept<store_all, lent_four>.value[4]);
+  static_assert(kept<store_all, lent_four>.value[3]);
+}
