@@ -5,6 +5,7 @@
 //
 // test: --epochs 1 --samples 512
 // test: --epochs 1 --samples 512 --policy all --ranks 2
+// test: --epochs 1 --samples 256 --policy sqrt_n,at<3,6,8>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -67,11 +68,13 @@ double accuracy(Trainer& train, const Images& images) {
 }
 
 template <class Policy>
+using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
+
+template <class Policy>
 result run(const job& j, const digit_images<float>& digits) {
   result out;
   threads{j.ranks}.run([&](threads::rank& rank) {
-    using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
-    trainer<model, CrossEntropyLoss, SGD, batch<capacity>> train{
+    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>> train{
         rank, SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
         seed{j.seed}};
     mark_untouched(train.arena());
@@ -129,8 +132,7 @@ result run(const job& j, const digit_images<float>& digits) {
 template <class Policy>
 picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
-  using replica = trainer<ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>, CrossEntropyLoss,
-                          SGD, batch<capacity>>;
+  using replica = trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>>;
   static const auto leaving = departures(plan::whole, replica::buckets.buckets(), sizeof(float));
   return {name, plan::whole, plan::training.ops(), plan::memory.live, leaving};
 }
@@ -140,10 +142,11 @@ struct entry {
   const char* name;
   result (*run)(const job&, const digit_images<float>&);
   picture_panel (*panel)(const char*);
+  network_summary (*summary)();
 };
 template <class Policy>
 constexpr entry make(const char* name) {
-  return {name, &run<Policy>, &panel<Policy>};
+  return {name, &run<Policy>, &panel<Policy>, &summary<model<Policy>, capacity>};
 }
 constexpr std::array table_of_policies{
     make<store_all>("store_all"),   make<recompute_all>("recompute_all"),
@@ -178,17 +181,39 @@ digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
   return digits;
 }
 
-int train_chosen(const job& j, const arguments& given) {
-  std::vector<entry> chosen;
-  std::string names;
-  for (const entry& e : table_of_policies) {
-    const std::string name = e.name;
-    const bool family =
-        name.substr(0, name.find('<')) == j.policy && chosen.empty(); // "every" is the first of them
-    if (j.policy == name || j.policy == "all" || family) chosen.push_back(e);
-    names += std::string(names.empty() ? "" : ", ") + e.name;
+// The words of a list, of which some have commas of their own: "sqrt_n,at<3,6,8>" has two.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words(1);
+  int depth = 0;
+  for (const char c : list) {
+    depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+    if (c == ',' && depth == 0) words.emplace_back();
+    else words.back() += c;
   }
-  if (chosen.empty()) given.fail("--policy cannot be " + j.policy + ": it is one of " + names + ", or all");
+  return words;
+}
+
+std::vector<entry> chosen_by(const job& j, const arguments& given) {
+  std::vector<entry> chosen;
+  for (const std::string& word : split(j.policy)) {
+    const std::size_t before = chosen.size();
+    std::string names;
+    for (const entry& e : table_of_policies) {
+      const std::string name = e.name;
+      const bool family =
+          name.substr(0, name.find('<')) == word && chosen.size() == before; // the first "every"
+      if (word == name || word == "all" || family) chosen.push_back(e);
+      names += std::string(names.empty() ? "" : ", ") + e.name;
+    }
+    if (chosen.size() == before)
+      given.fail("--policy cannot be " + word + ": it is one of " + names +
+                 ", several with commas between them, or all");
+  }
+  return chosen;
+}
+
+int train_chosen(const job& j, const arguments& given) {
+  const std::vector<entry> chosen = chosen_by(j, given);
   if (j.ranks < 1 || j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
 
@@ -198,6 +223,7 @@ int train_chosen(const job& j, const arguments& given) {
               "micro-batches of %zu\n",
               plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(),
               j.ranks, j.accumulate, j.batch);
+  if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
   table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy",
                  "weights"});
   for (const entry& e : chosen) {
@@ -214,9 +240,11 @@ int train_chosen(const job& j, const arguments& given) {
 
   std::vector<picture_panel> panels;
   for (const entry& e : chosen) panels.push_back(e.panel(e.name));
-  write_svg(j.picture, draw_schedules(panels, {.title = "One training step of examples/mnist",
-                                               .stage_names = stage_names<plan>(),
-                                               .store_all_peak = plan::memory.arena}));
+  write_svg(j.picture,
+            draw_schedules(panels, {.title = "One training step of examples/mnist",
+                                    .stage_names = stage_names<plan>(),
+                                    .store_all_peak = plan::memory.arena,
+                                    .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
   std::printf("the schedule is drawn in %s\n", j.picture.c_str());
   return 0;
 }
@@ -226,7 +254,7 @@ int train_chosen(const job& j, const arguments& given) {
 int main(int count, char** words) {
   job j;
   arguments given("mnist", "trains a residual network on handwritten digits");
-  given.add("policy", j.policy, "checkpoint policy, or all of them one after the other")
+  given.add("policy", j.policy, "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew")
       .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
       .add("epochs", j.epochs, "times that all images are seen")
       .add("batch", j.batch, "samples of one rank in one micro-batch")
