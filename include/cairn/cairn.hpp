@@ -7,42 +7,42 @@
 #include <cairn/core/config.hpp>  // the version, and the only macros
 #include <cairn/core/error.hpp>   // what is thrown
 #include <cairn/core/explain.hpp> // types made to be read in an error
-#include <cairn/core/list.hpp>
-#include <cairn/core/memory.hpp> // bytes and alignment
-#include <cairn/core/pack.hpp>   // a list of types, each at a position
-#include <cairn/core/random.hpp> // random numbers as a function of seed, step and position
-#include <cairn/core/shape.hpp>  // the extents of one sample
-#include <cairn/core/view.hpp>   // somebody's memory as a matrix
+#include <cairn/core/list.hpp>    // room for items, known to the compiler or at run time
+#include <cairn/core/memory.hpp>  // bytes and alignment
+#include <cairn/core/pack.hpp>    // a list of types, each at a position
+#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
+#include <cairn/core/shape.hpp>   // the extents of one sample
+#include <cairn/core/view.hpp>    // somebody's memory as a matrix
 
-#include <cairn/plan/arrange.hpp> // lifetimes to offsets in one arena
-#include <cairn/plan/buckets.hpp> // which gradients leave together, and after which op
-#include <cairn/plan/budget.hpp>
-#include <cairn/plan/buffer.hpp>         // a buffer and how long it lives
-#include <cairn/plan/chain.hpp>          // what every stage costs, keeps and reads
-#include <cairn/plan/checked_policy.hpp> // a policy that cannot plan, in a sentence
-#include <cairn/plan/fingerprint.hpp>    // one number that all ranks share
-#include <cairn/plan/front.hpp>
-#include <cairn/plan/fusion.hpp> // which stages an op works on at once
+#include <cairn/plan/arrange.hpp>          // lifetimes to offsets in one arena
+#include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
+#include <cairn/plan/budget.hpp>           // the cheapest schedule within some bytes, solved by the compiler
+#include <cairn/plan/buffer.hpp>           // a buffer and how long it lives
+#include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
+#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
+#include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
+#include <cairn/plan/front.hpp>            // the best ways for every number of bytes
+#include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
-#include <cairn/plan/kept.hpp> // what is kept over the turn
-#include <cairn/plan/ledger.hpp>
-#include <cairn/plan/lifetimes.hpp>   // from schedule to lifetimes
-#include <cairn/plan/memory_plan.hpp> // the place of every buffer, and the peak
-#include <cairn/plan/one_by_one.hpp>  // places buffers one after another
-#include <cairn/plan/op.hpp>          // one op of a schedule
-#include <cairn/plan/operands.hpp>    // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>     // schedule, places and buckets of a chain, in arrays of just their size
-#include <cairn/plan/policies.hpp>    // what is stored and what is made again
-#include <cairn/plan/proof.hpp>       // proves that a schedule is right
-#include <cairn/plan/repetition.hpp>
-#include <cairn/plan/revolve.hpp> // the fewest forwards with so many stored inputs
-#include <cairn/plan/route.hpp>   // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp>
-#include <cairn/plan/schedule.hpp> // the ops of one step
-#include <cairn/plan/slots.hpp>
-#include <cairn/plan/solver.hpp>
-#include <cairn/plan/stack_first.hpp>
-#include <cairn/plan/stretch.hpp> // places buffers as a stack where it can
+#include <cairn/plan/kept.hpp>             // what is kept over the turn
+#include <cairn/plan/ledger.hpp>           // every stage's bytes and costs, as a solver sees them
+#include <cairn/plan/lifetimes.hpp>        // from schedule to lifetimes
+#include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
+#include <cairn/plan/one_by_one.hpp>       // places buffers one after another
+#include <cairn/plan/op.hpp>               // one op of a schedule
+#include <cairn/plan/operands.hpp>         // where an op reads and writes
+#include <cairn/plan/plan_of.hpp>    // schedule, places and buckets of a chain, in arrays of just their size
+#include <cairn/plan/policies.hpp>   // what is stored and what is made again
+#include <cairn/plan/proof.hpp>      // proves that a schedule is right
+#include <cairn/plan/repetition.hpp> // where a chain repeats itself
+#include <cairn/plan/revolve.hpp>    // the fewest forwards with so many stored inputs
+#include <cairn/plan/route.hpp>      // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp> // a plan made when the program runs
+#include <cairn/plan/schedule.hpp>      // the ops of one step
+#include <cairn/plan/slots.hpp>         // a chain solved in constant expressions
+#include <cairn/plan/solver.hpp>        // the whole curve of cost against memory
+#include <cairn/plan/stack_first.hpp>   // the linear arrangement
+#include <cairn/plan/stretch.hpp>       // how a part of a chain can be walked back
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
@@ -164,33 +164,33 @@
 #include <cairn/net/fused_update.hpp>       // the same training, updating inside backward
 #include <cairn/net/lent_tensors.hpp>       // the tensors at a chain's ends
 #include <cairn/net/loss.hpp>               // what a loss is lent
-#include <cairn/net/memory_curve.hpp>
-#include <cairn/net/mse_loss.hpp>      // MSELoss
-#include <cairn/net/names.hpp>         // the names of what a network is made of
-#include <cairn/net/network_lines.hpp> // what every line of a network's type does in a step
-#include <cairn/net/parts.hpp> // a question to every part of a network
-#include <cairn/net/program.hpp>       // a blueprint with code
-#include <cairn/net/repeat.hpp>        // Repeat<N, Block>
-#include <cairn/net/residual.hpp>      // Residual<Layers...>
-#include <cairn/net/sequential.hpp>    // Sequential<Layers...>
-#include <cairn/net/shapes.hpp>        // walks the shapes, and names the joint that does not fit
-#include <cairn/net/wrong_network.hpp> // the ways in which a network can be wrong
+#include <cairn/net/memory_curve.hpp>       // what a step costs for every number of bytes
+#include <cairn/net/mse_loss.hpp>           // MSELoss
+#include <cairn/net/names.hpp>              // the names of what a network is made of
+#include <cairn/net/network_lines.hpp>      // what every line of a network's type does in a step
+#include <cairn/net/parts.hpp>              // a question to every part of a network
+#include <cairn/net/program.hpp>            // a blueprint with code
+#include <cairn/net/repeat.hpp>             // Repeat<N, Block>
+#include <cairn/net/residual.hpp>           // Residual<Layers...>
+#include <cairn/net/sequential.hpp>         // Sequential<Layers...>
+#include <cairn/net/shapes.hpp>             // walks the shapes, and names the joint that does not fit
+#include <cairn/net/wrong_network.hpp>      // the ways in which a network can be wrong
 
-#include <cairn/train/adam.hpp> // Adam
-#include <cairn/train/adamw.hpp> // AdamW
+#include <cairn/train/adam.hpp>              // Adam
+#include <cairn/train/adamw.hpp>             // AdamW
 #include <cairn/train/checked_optimizer.hpp> // what is no optimizer, in a sentence
-#include <cairn/train/checked_training.hpp> // finds the first argument of a trainer that does not fit
-#include <cairn/train/clip.hpp> // gradient clipping by norm
-#include <cairn/train/ddp.hpp> // ddp<Model, Communicator>
-#include <cairn/train/input_arrays.hpp> // several arrays as the inputs of a step
-#include <cairn/train/learning_rate.hpp> // constant, step, cosine with warm-up
-#include <cairn/train/meeting.hpp> // ranks that differ refuse to start
-#include <cairn/train/optimizer.hpp> // the concept, and what an update is lent
-#include <cairn/train/parameters.hpp> // the parameters of a network by name
-#include <cairn/train/reduction.hpp> // buckets of gradients on their way
-#include <cairn/train/samples.hpp> // what a step takes as inputs and targets
-#include <cairn/train/sgd.hpp> // SGD
-#include <cairn/train/summary.hpp> // a network as a table
-#include <cairn/train/trainer.hpp> // parameters, gradients, arena: one step after another
-#include <cairn/train/training_options.hpp> // what a trainer is told besides its types
-#include <cairn/train/wrong_trainer.hpp> // what stands in for a trainer after its error
+#include <cairn/train/checked_training.hpp>  // finds the first argument of a trainer that does not fit
+#include <cairn/train/clip.hpp>              // gradient clipping by norm
+#include <cairn/train/ddp.hpp>               // ddp<Model, Communicator>
+#include <cairn/train/input_arrays.hpp>      // several arrays as the inputs of a step
+#include <cairn/train/learning_rate.hpp>     // constant, step, cosine with warm-up
+#include <cairn/train/meeting.hpp>           // ranks that differ refuse to start
+#include <cairn/train/optimizer.hpp>         // the concept, and what an update is lent
+#include <cairn/train/parameters.hpp>        // the parameters of a network by name
+#include <cairn/train/reduction.hpp>         // buckets of gradients on their way
+#include <cairn/train/samples.hpp>           // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp>               // SGD
+#include <cairn/train/summary.hpp>           // a network as a table
+#include <cairn/train/trainer.hpp>           // parameters, gradients, arena: one step after another
+#include <cairn/train/training_options.hpp>  // what a trainer is told besides its types
+#include <cairn/train/wrong_trainer.hpp>     // what stands in for a trainer after its error

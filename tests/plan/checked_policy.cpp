@@ -40,9 +40,15 @@ struct mistaken {
     if (Mistake == 1) out.forward(1);         // begins in the middle
     out.forward(0, Mistake == 2 ? n - 1 : n); // does not arrive
     if (Mistake == 3) out.forward(n);         // goes too far
-    out.backward(Mistake == 4 ? 1 : 0, n);    // leaves the first out
-    if (Mistake == 5) out.backward(0);        // does the first twice
-    if (Mistake == 6) out.backward(n - 1);    // goes back up
+    if (Mistake == 7) {                       // the last two in the wrong order
+      out.backward(n - 2);
+      out.backward(n - 1);
+      out.backward(0, n - 2);
+      return;
+    }
+    out.backward(Mistake == 4 ? 1 : 0, n); // leaves the first out
+    if (Mistake == 5) out.backward(0);     // does the first twice
+    if (Mistake == 6) out.backward(n - 1); // goes back up
   }
 };
 
@@ -72,4 +78,5 @@ TEST_CASE("checked_policy: a route that is no walk up and back is found before a
   static_assert(fault<mistaken<1>> == policy_fault::no_walk && fault<mistaken<2>> == policy_fault::no_walk);
   static_assert(fault<mistaken<3>> == policy_fault::no_walk && fault<mistaken<4>> == policy_fault::no_walk);
   static_assert(fault<mistaken<5>> == policy_fault::no_walk && fault<mistaken<6>> == policy_fault::no_walk);
+  static_assert(fault<mistaken<7>> == policy_fault::no_walk);
 }

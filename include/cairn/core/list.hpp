@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 namespace cairn {
 
@@ -38,25 +37,45 @@ private:
                          : Capacity]{}; // not std::array: each [] of one is a call, which constants pay for
 };
 
+// Owns its items; not a std::vector, as that header would cost every file that plans a network more than the plan.
 template <class T>
 class list<T, at_run_time> {
 public:
-  list() = default;
-  explicit list(std::size_t size) : items_(size) {}
-  void make_room(std::size_t size) { items_.assign(size, T{}); }
+  constexpr list() = default;
+  explicit list(std::size_t size) : items_(new T[size]{}), size_(size) {}
+  list(const list& other) : list(other.size_) {
+    for (std::size_t i = 0; i < size_; ++i) items_[i] = other.items_[i];
+  }
+  list(list&& other) noexcept { swap(other); }
+  list& operator=(list other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~list() { delete[] items_; }
+  void make_room(std::size_t size) { *this = list(size); }
 
-  T* data() { return items_.data(); }
-  const T* data() const { return items_.data(); }
-  std::size_t size() const { return items_.size(); }
-  T* begin() { return items_.data(); }
-  T* end() { return items_.data() + items_.size(); }
-  const T* begin() const { return items_.data(); }
-  const T* end() const { return items_.data() + items_.size(); }
+  T* data() { return items_; }
+  const T* data() const { return items_; }
+  std::size_t size() const { return size_; }
+  T* begin() { return items_; }
+  T* end() { return items_ + size_; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
   T& operator[](std::size_t i) { return items_[i]; }
   const T& operator[](std::size_t i) const { return items_[i]; }
 
 private:
-  std::vector<T> items_;
+  void swap(list& other) noexcept {
+    T* const items = items_;
+    const std::size_t size = size_;
+    items_ = other.items_;
+    size_ = other.size_;
+    other.items_ = items;
+    other.size_ = size;
+  }
+
+  T* items_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 } // namespace cairn
