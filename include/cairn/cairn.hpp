@@ -184,6 +184,7 @@
 #include <cairn/train/ddp.hpp>               // ddp<Model, Communicator>
 #include <cairn/train/input_arrays.hpp>      // several arrays as the inputs of a step
 #include <cairn/train/learning_rate.hpp>     // constant, step, cosine with warm-up
+#include <cairn/train/measured_costs.hpp>    // the time of every stage on this machine
 #include <cairn/train/meeting.hpp>           // ranks that differ refuse to start
 #include <cairn/train/optimizer.hpp>         // the concept, and what an update is lent
 #include <cairn/train/parameters.hpp>        // the parameters of a network by name
@@ -191,6 +192,7 @@
 #include <cairn/train/samples.hpp>           // what a step takes as inputs and targets
 #include <cairn/train/sgd.hpp>               // SGD
 #include <cairn/train/summary.hpp>           // a network as a table
+#include <cairn/train/taken_loss.hpp>        // the loss of a step, and its targets
 #include <cairn/train/trainer.hpp>           // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>  // what a trainer is told besides its types
 #include <cairn/train/wrong_trainer.hpp>     // what stands in for a trainer after its error

@@ -94,6 +94,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr std::size_t batch = Batch;
   static constexpr std::size_t element = Element;
   static constexpr role as = As;
+  using update = Update;
   static constexpr std::size_t size = flattened<Body>::stages;
 
   // Do its stages hand several tensors to each other? Then shapes below are bundles; else they are single shapes.
@@ -352,9 +353,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   }();
   static constexpr std::uint64_t schedule_hash = [] {
     hash64 h;
-    for (const op& o : training.ops())
-      h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 |
-            std::uint64_t{o.wants_tape} << 9 | std::uint64_t{o.position} << 16);
+    add_ops(h, training.ops());
     for (const std::uint64_t word : {std::uint64_t{0}, element_schedule<Index, Elements>()...}) h.add(word);
     return h.value();
   }();

@@ -97,6 +97,9 @@ public:
     for (std::size_t t = walk.turn + 1; t < walk.ops.size(); ++t) step(walk, t, false);
   }
 
+  // One op of the training step.
+  void run(std::size_t t) { step(program_.training, t, false); }
+
 private:
   using walk_type = typename code::walk;
 
@@ -326,6 +329,12 @@ void run_up(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
 template <class T, class Queue>
 void run_back(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
   detail::executor<T, Queue>(p, queue, lent).back();
+}
+
+// Runs op t of the training step of a whole network, after those before it: for measuring.
+template <class T, class Queue>
+void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std::size_t t) {
+  detail::executor<T, Queue>(p, queue, lent).run(t);
 }
 
 } // namespace cairn

@@ -11,6 +11,7 @@
 #include <cairn/layer/describe.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/bundle_facts.hpp>
+#include <cairn/plan/run_time_plan.hpp>
 
 namespace cairn {
 
@@ -142,6 +143,13 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
 };
 
 } // namespace detail
+
+// The walk of a schedule that was planned when the program runs, and stays where it is.
+template <class T, class Queue>
+typename program<T, Queue>::walk walk_of(const run_time_plan& p) {
+  return {p.training.ops(), p.memory.at.data(), p.training.turn, p.training.lasting,
+          p.training.lasting_output};
+}
 
 // The program of a network's blueprint, for numbers of type T on a device whose queue is Queue.
 template <class Blueprint, class T, class Queue>

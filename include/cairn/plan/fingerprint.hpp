@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include <cairn/plan/op.hpp>
 
 namespace cairn {
 
@@ -26,6 +29,13 @@ private:
 
   std::uint64_t state_ = 0xCBF29CE484222325U;
 };
+
+// Adds what a schedule does: every op, where it is and what of it is wanted.
+constexpr void add_ops(hash64& h, std::span<const op> ops) {
+  for (const op& o : ops)
+    h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 |
+          std::uint64_t{o.wants_tape} << 9 | std::uint64_t{o.position} << 16);
+}
 
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.

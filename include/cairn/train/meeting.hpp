@@ -28,6 +28,15 @@ constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
   return f;
 }
 
+// The same with another schedule, which was solved when the program ran.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
+  hash64 h;
+  h.add(f.words[1]);
+  add_ops(h, ops);
+  f.words[1] = h.value();
+  return f;
+}
+
 // What decides over an update and is no constant of the network, as one number.
 template <class Loss, class Optimizer>
 std::uint64_t settings_of(const Optimizer& optimizer, double max_norm, bool fused) {

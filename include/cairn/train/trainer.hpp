@@ -21,6 +21,7 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/function_of.hpp>
 #include <cairn/net/loss.hpp>
+#include <cairn/net/memory_curve.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/checked_training.hpp>
@@ -31,6 +32,7 @@
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/reduction.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/taken_loss.hpp>
 #include <cairn/train/training_options.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
@@ -60,18 +62,24 @@ public:
   static constexpr std::size_t most_bucket_bytes = fused ? replica::update::bytes : replica::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
-  // What every rank of a job must share with the others.
+  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
   static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
 
-  // One process, one rank.
-  explicit trainer(Optimizer optimizer, seed s = {}, options given = {}) requires(!replica::distributed)
-      : trainer(nullptr, optimizer, s, given) {}
+  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  using curve = memory_curve<typename replica::model, Batch::size, T, typename plan::update>;
+  using solved = typename curve::step;
+
+  // One process, one rank. Without a solved step, the schedule is that of the model's policy.
+  explicit trainer(Optimizer optimizer, seed s = {}, options given = {},
+                   solved step = {}) requires(!replica::distributed)
+      : trainer(nullptr, optimizer, s, given, std::move(step)) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {},
-                   options given = {}) requires(replica::distributed)
-      : trainer(&comm, optimizer, s, given) {
-    meet(comm, device_.compute(), print, settings_of<Loss>(optimizer_, max_norm(), fused));
+  explicit trainer(communicator_type& comm, Optimizer optimizer, seed s = {}, options given = {},
+                   solved step = {}) requires(replica::distributed)
+      : trainer(&comm, optimizer, s, given, std::move(step)) {
+    meet(comm, device_.compute(), is_solved() ? with_schedule(print, code_.training.ops) : print,
+         settings_of<Loss>(optimizer_, max_norm(), fused));
     share(comm, device_.compute(), {parameters_.data(), parameters_.size()});
     if (state_.size() > 0) share(comm, device_.compute(), {state_.data(), state_.size()});
   }
@@ -178,33 +186,38 @@ public:
   void on_discard(told<std::byte*, std::size_t> listener) { discarded_ = listener; }
 
 private:
-  static constexpr std::size_t arena_bytes = std::max(plan::memory.arena, plan::evaluation_memory.arena);
-
   // Where each bucket lies, in numbers: in the arena if the update is fused, else in the flat buffer.
-  static constexpr auto bucket_places = [] {
-    std::array<std::size_t, buckets.size() + 1> at{};
+  using places = std::array<std::size_t, buckets.size() + 1>;
+  template <class Memory>
+  static places places_in([[maybe_unused]] const Memory& memory) {
+    places at{};
     for (std::size_t b = 0; b < buckets.size(); ++b)
-      if constexpr (fused) at[b] = plan::memory.windows[plan::windows.of_bucket[b]].offset() / sizeof(T);
+      if constexpr (fused) at[b] = memory.windows[plan::windows.of_bucket[b]].offset() / sizeof(T);
       else at[b] = buckets[b].begin;
     return at;
-  }();
+  }
 
-  trainer(communicator_type* comm, Optimizer optimizer, seed s, options given)
-      : comm_(comm), optimizer_(optimizer), options_(given), seed_(s),
+  trainer(communicator_type* comm, Optimizer optimizer, seed s, options given, solved step)
+      : comm_(comm), optimizer_(optimizer), options_(given), seed_(s), solved_(std::move(step)),
         device_(typename Device::options{given.threads}),
         parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
         gradients_(device_.allocate(fused ? alignment : plan::parameter_block * sizeof(T))),
-        state_(device_.allocate(plan::state_block * sizeof(T))), arena_(device_.allocate(arena_bytes)),
-        reduction_(buckets.buckets(), bucket_places,
+        state_(device_.allocate(plan::state_block * sizeof(T))),
+        arena_(device_.allocate(std::max(is_solved() ? solved_.plan.memory.arena : plan::memory.arena,
+                                         plan::evaluation_memory.arena))),
+        bucket_places_(is_solved() ? places_in(solved_.plan.memory) : places_in(plan::memory)),
+        reduction_(buckets.buckets(), bucket_places_,
                    reinterpret_cast<T*>(fused ? arena_.data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
+    if (is_solved()) code_.training = walk_of<T, queue>(solved_.plan);
     if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = device_.allocate(plan::parameter_block * sizeof(T));
     initialize(code(), parameters(), s);
   }
 
-  static const program<T, queue>& code() { return program_of<plan, T, queue>; }
+  bool is_solved() const { return solved_.plan.training.count > 0; }
+  const program<T, queue>& code() const { return code_; }
 
   static constexpr std::size_t largest_block() {
     std::size_t most = 1;
@@ -224,7 +237,7 @@ private:
   }
 
   T* numbers_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
-  static const operands& turned() { return plan::memory.at[plan::training.turn]; }
+  const operands& turned() const { return code_.training.at[code_.training.turn]; }
   static const operands& evaluated() { return plan::evaluation_memory.at[plan::evaluation.turn]; }
 
   frame<T> lend(std::size_t rows, const T* inputs, pass why, const events* tell) {
@@ -255,32 +268,13 @@ private:
     return rows;
   }
 
-  // Before anything runs, so that a refusal leaves everything as it was.
   template <numbers Targets>
   static void check_targets(std::size_t rows, const Targets& targets) {
-    if constexpr (!Loss::template takes<T, number_of<Targets>>)
-      detail::refuse<wrong_targets<Loss, number_of<Targets>>>();
-    const std::size_t found =
-        detail::count_rows(targets, targets_per_sample, Batch::size, "trainer, targets");
-    if (found != rows)
-      throw error("trainer: expected targets for " + std::to_string(rows) +
-                  " samples, as many as there are inputs, found " + std::to_string(found));
+    detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
   }
-
   template <numbers Targets>
   double take_loss(std::size_t rows, const Targets& targets, const T* output, T* gradient) {
-    using target = number_of<Targets>;
-    double loss = 0;
-    loss_call<T, target> call;
-    call.rows = rows;
-    call.output_shape = &output_shape;
-    call.output = output;
-    call.targets = detail::first_number(targets);
-    call.output_gradient = gradient;
-    call.loss = &loss;
-    if constexpr (Loss::template takes<T, target>)
-      Loss::run(device_.compute(), call); // else there is an error
-    return loss;
+    return detail::take_loss<Loss>(device_.compute(), rows, output_shape, targets, output, gradient);
   }
 
   template <step_inputs Inputs, numbers Targets>
@@ -383,6 +377,8 @@ private:
   Optimizer optimizer_;
   options options_;
   seed seed_;
+  solved solved_; // empty: the schedule is the compiled one
+  program<T, queue> code_ = program_of<plan, T, queue>;
   Device device_;
   typename Device::memory parameters_;
   typename Device::memory gradients_; // of a fused update, which has no such buffer: a cache line of zeros
@@ -390,6 +386,7 @@ private:
   typename Device::memory arena_;
   typename Device::memory accumulation_;
   std::array<typename Device::memory, 2> optimizer_state_;
+  places bucket_places_;
   reduction<communicator_type, T, queue, plan::tensors + 1>
       reduction_; // after the gradients, so it goes first
   gradient_place<T> place_{};

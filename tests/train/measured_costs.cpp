@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/input.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/tanh.hpp>
+#include <cairn/train/measured_costs.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+TEST_CASE("measured costs: every stage has the time of its forward, and of its backward where it has one") {
+  using Net =
+      Sequential<Input<256>, Linear<256, 256>, Tanh, Residual<Linear<256, 256>, ReLU>, Linear<256, 8>>;
+  const std::vector<stage_cost> costs = measured_costs<Net, 64>();
+  REQUIRE(costs.size() == 5);
+  CHECK(costs[0].backward == 0); // nobody reads a gradient below the first parameter
+  for (const std::size_t i : {1, 2, 3, 4}) {
+    CHECK(costs[i].forward > 0);
+    CHECK(costs[i].backward > 0);
+    CHECK(costs[i].tape <= costs[i].forward);
+  }
+  // No timed assertion: this one is thirty times the other in FLOPs.
+  CHECK(costs[1].forward > costs[4].forward);
+}
+
+TEST_CASE("measured costs: a curve solved with them has schedules of the same network") {
+  using Net = Sequential<Linear<64, 128>, ReLU, Repeat<4, Residual<Linear<128, 128>, ReLU>>, Linear<128, 8>>;
+  const memory_curve<Net, 32> curve(measured_costs<Net, 32>());
+  REQUIRE(curve.size() > 1);
+  const auto step = curve.within(curve[0].bytes);
+  CHECK(step.plan.memory.arena <= curve[0].bytes);
+}

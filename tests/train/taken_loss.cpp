@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/taken_loss.hpp>
+#include <doctest/doctest.h>
+
+#include "training.hpp"
+
+using namespace cairn;
+
+TEST_CASE("taken_loss: targets for another number of samples are refused before anything runs") {
+  const std::vector<int> labels{1, 2, 0};
+  detail::check_targets<CrossEntropyLoss, float>(3, labels, 1, 8);
+  const std::string text =
+      testing::text_of([&] { detail::check_targets<CrossEntropyLoss, float>(4, labels, 1, 8); });
+  CHECK(testing::has(text, "targets for 4 samples"));
+  CHECK(testing::has(text, "found 3"));
+}
+
+TEST_CASE("taken_loss: the mean over the samples, with a derivative unless nobody wants it") {
+  cpu device;
+  const std::array<float, 4> output{1, 2, 3, 4};
+  const std::array<float, 4> target{1, 0, 3, 2};
+  std::array<float, 4> gradient{};
+  const shape two{2};
+  const double loss =
+      detail::take_loss<MSELoss>(device.compute(), 2, two, target, output.data(), gradient.data());
+  CHECK(loss == doctest::Approx(2));
+  CHECK(gradient[1] == doctest::Approx(1));
+  CHECK(gradient[0] == 0);
+  CHECK(detail::take_loss<MSELoss>(device.compute(), 2, two, target, output.data(),
+                                   static_cast<float*>(nullptr)) == loss);
+}

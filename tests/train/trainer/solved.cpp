@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Schedules that are solved when the program runs: the same bits, in the bytes that were asked for.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/plan/budget.hpp>
+#include <cairn/train/adam.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+#include <doctest/doctest.h>
+
+#include "../training.hpp"
+
+using namespace cairn;
+using testing::samples;
+
+namespace {
+
+using Net =
+    Sequential<Linear<testing::features, 32>, ReLU, Dropout<percent<20>>,
+               Repeat<8, Residual<Linear<32, 48>, ReLU, Linear<48, 32>>>, ReLU, Linear<32, testing::classes>>;
+using ordinary = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
+
+template <class Trainer>
+std::uint64_t after_steps(Trainer& t) {
+  const samples a(6, 1), b(4, 2);
+  for (int i = 0; i < 3; ++i) {
+    t.step(a.x, a.y);
+    t.step(b.x, b.y);
+  }
+  return t.checksum();
+}
+
+} // namespace
+
+TEST_CASE(
+    "a schedule solved at run time gives the bits of the compiled ones, in its own arena, for any budget") {
+  ordinary reference{testing::momentum, seed{3}};
+  const std::uint64_t expected = after_steps(reference);
+  const ordinary::curve curve;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < curve.size(); i += curve.size() / 6 + 1) {
+    const auto step = curve.within(curve[i].bytes);
+    ordinary t{testing::momentum, seed{3}, {}, step};
+    CHECK(t.arena().size() <= std::max(curve[i].bytes, ordinary::plan::evaluation_memory.arena));
+    CHECK(t.arena().size() >= last);
+    last = t.arena().size();
+    CHECK(after_steps(t) == expected);
+  }
+  CHECK(last < reference.arena().size() + 1);
+}
+
+TEST_CASE("... with the gradients in the arena, which the budget counts then") {
+  using fused = trainer<fused_update<checkpoint<sqrt_n, Net>>, CrossEntropyLoss, Adam, batch<6>>;
+  fused reference{Adam{}, seed{3}};
+  const std::uint64_t expected = after_steps(reference);
+  const fused::curve curve;
+  const std::size_t bytes = (curve[0].bytes + curve[curve.size() - 1].bytes) / 2;
+  fused t{Adam{}, seed{3}, {}, curve.within(bytes)};
+  CHECK(t.arena().size() <= bytes);
+  CHECK(after_steps(t) == expected);
+}
+
+TEST_CASE("... on several ranks, which refuse to start with different ones") {
+  ordinary alone{testing::momentum, seed{3}};
+  const samples a(6, 1), b(6, 2);
+  alone.accumulate(a.x, a.y);
+  alone.step(b.x, b.y);
+  const ordinary::curve curve;
+  const std::size_t little = curve[curve.size() / 4].bytes;
+  const std::size_t much = curve[curve.size() - 1].bytes;
+  using replica = trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>>;
+  std::uint64_t found = 0;
+  threads{2}.run([&](threads::rank& rank) {
+    replica t{rank, testing::momentum, seed{3}, {}, replica::curve{}.within(little)};
+    const auto& mine = rank.rank() == 0 ? a : b;
+    t.step(mine.x, mine.y);
+    if (rank.rank() == 0) found = t.checksum();
+  });
+  CHECK(found == alone.checksum());
+
+  std::string text;
+  try {
+    threads{2}.run([&](threads::rank& rank) {
+      replica t{
+          rank, testing::momentum, seed{3}, {}, replica::curve{}.within(rank.rank() == 0 ? little : much)};
+    });
+  } catch (const error& refusal) {
+    text = refusal.what();
+  }
+  CHECK(text.find("checkpoint policy") != std::string::npos);
+}
