@@ -67,10 +67,14 @@ using Growing = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Swap
 
 // What comes in second is used only by way of the first; of the values of the splits one tensor is used, also the second
 // alone.
-using Late =
-    Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, Gated, Wide, Split, First,
-               Residual<Split, First>, Split, Swap, First, checkpoint<recompute_all, Sequential<Split, Swap>>,
-               Masked<>, First, Split, Repeat<2, checkpoint<recompute_all, Sequential<Swap>>>, First, Wide>;
+using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, Gated, Wide,
+                        Split, First, Residual<Split, First>, Split, Swap, First,
+                        checkpoint<recompute_all, Sequential<Split, Swap>>, Masked<>, First, Split,
+                        Repeat<2, checkpoint<recompute_all, Sequential<Swap, Swap, Swap>>>, First, Wide>;
+
+// A residual block adds what is there: the gradient of its first output alone, that of its layers alone, or both.
+using Adding = Sequential<Wide, Split, Residual<Swap>, First, Split, Residual<Swap>, Swap, First, Split,
+                          Residual<Swap, Wide, Swap>, Gated, Wide>;
 
 } // namespace
 
@@ -108,7 +112,10 @@ TEST_CASE("bundles: schedules that the compiler solves for a budget") {
   check("a budget", mixed, testing::plan<checkpoint<budget_fraction<80>, Three>, 5, float>(), mixed_want);
 }
 
-TEST_CASE("bundles: outputs that nobody uses") { testing::check_network<Late, 5, float>(); }
+TEST_CASE("bundles: outputs that nobody uses") {
+  testing::check_network<Late, 5, float>();
+  testing::check_network<Adding, 5, float>();
+}
 
 TEST_CASE("bundles: the gradient of an output that nobody uses is not computed") {
   // In each step one Split is asked for the gradient of its value, and the other for that of its gate.
@@ -192,4 +199,5 @@ TEST_CASE("bundles: gradients are derivatives") {
   check_derivatives<Blocks>();
   check_derivatives<checkpoint<every<3>, Three>>();
   check_derivatives<Late>();
+  check_derivatives<Adding>();
 }

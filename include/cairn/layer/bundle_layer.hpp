@@ -58,9 +58,10 @@ struct bundle_backward_call : backward_call<T> {
 //   depends(out, in)    is there a derivative of output `out` by input `in`? Where none of the outputs that are used
 //                       depends on an input, that input has no gradient in memory [yes]
 //
-// A layer of one tensor is one that takes 1 and gives 1: among several tensors it works on the first.
+// A layer of one tensor is one that takes 1 and gives 1: among several tensors it works on the first. A type that is a
+// layer of one tensor by its output_shape(shape) is none of several.
 template <class L>
-concept bundle_layer = requires(const bundle& in) {
+concept bundle_layer = !layer<L> && requires(const bundle& in) {
   { L::output_shapes(in) } -> std::convertible_to<bundle>;
   { L::backward_reads } -> std::convertible_to<reads>;
 };

@@ -69,23 +69,6 @@ struct block_stage<Chain, I, E, true> {
   static constexpr const stage& value = Chain::template inner<I>::as_stage;
 };
 
-// The joint at which the shapes of a chain of bundles stop to fit; instantiated only then.
-template <class Chain>
-struct broken_joint {
-  struct produced {
-    static constexpr auto value = Chain::shapes.produced;
-  };
-  template <std::size_t I>
-  static auto producer() {
-    if constexpr (I == static_cast<std::size_t>(-1)) return type_of<network_input>{};
-    else return type_of<pack_element<I, typename Chain::elements>>{};
-  }
-  using here = joint<Chain::shapes.fault, typename decltype(producer<Chain::shapes.before_element>())::type,
-                     typename bundle_type_of<produced>::type,
-                     pack_element<Chain::shapes.fault_element, typename Chain::elements>>;
-  static constexpr bool fits = here::template right<here>();
-};
-
 template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
           class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, std::index_sequence<Index...>> {
@@ -107,17 +90,10 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     else return shape_walk<Body, elements>::from(In::value);
   }();
   // A chain of single shapes has been looked at before: see net/checked_network.hpp.
-  static constexpr bool fits = [] {
-    if constexpr (!several) return true;
-    else if constexpr (shapes.fault != static_cast<std::size_t>(-1)) return broken_joint<self>::fits;
-    else return idle_stage<self>::works;
-  }();
   static constexpr shape output_shape = first_shape(shapes.output);
   struct output {
     static constexpr shape value = output_shape;
   };
-  static_assert(As != role::residual || !fits || output_shape == input_shape,
-                "Residual: its layers give another shape than they take, so the input cannot be added");
 
   template <std::size_t I>
   using inner = typename inner_blueprint<self, I, pack_element<I, elements>>::type;
@@ -128,8 +104,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   template <std::size_t I, class E>
   static constexpr stage describe_element() {
     stage s{};
-    if constexpr (!fits) return s;
-    else if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
+    if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
     else if constexpr (composite<E>::is) s = inner<I>::as_stage;
     else s = describe<E>(shapes.input[I], Element);
     s.type = named<E>;
@@ -146,7 +121,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // Does element I add to what it makes? A block does not.
   template <class E>
   static constexpr bool adds_of() {
-    if constexpr (composite<E>::is || (several && bundle_layer<E>)) return false;
+    if constexpr (composite<E>::is || !layer<E>) return false;
     else return described<E>::adds;
   }
   static constexpr std::array<bool, sizeof...(Elements)> adds{adds_of<Elements>()...};
@@ -156,7 +131,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
 
   // Where the tensors of every value lie; nothing if each value is one tensor.
   static constexpr auto values = [] {
-    if constexpr (several && fits) return parts_of_values(shapes, order, Element);
+    if constexpr (several) return parts_of_values(shapes, order, Element);
     else return std::array<parts, 0>{};
   }();
 
@@ -185,8 +160,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // What the elements have inside: a layer answers itself, a block through its own blueprint.
   template <std::size_t I, class E>
   static constexpr std::size_t count_tensors() {
-    if constexpr (!fits) return 0;
-    else if constexpr (composite<E>::is) return inner<I>::tensors;
+    if constexpr (composite<E>::is) return inner<I>::tensors;
     else if constexpr (several) return parameters_among_several<E>(shapes.input[I]).count;
     else return described<E>::parameters(shapes.input[I]).count;
   }
@@ -194,22 +168,22 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
       count_tensors<Index, Elements>()...};
 
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
+  static constexpr gradient_end* write_list(const parameter_list& list, gradient_end* out, std::size_t begin,
+                                            std::size_t leaf) {
+    const block_layout block{list, Element};
+    for (std::size_t p = 0; p < list.count; ++p)
+      *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
+    return out;
+  }
   template <std::size_t I, class E>
   static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    if constexpr (!fits) {
-      return out;
-    } else if constexpr (composite<E>::is) {
+    if constexpr (composite<E>::is) {
       return inner<I>::write_ends(out, begin, leaf);
     } else {
-      const parameter_list list = [] {
-        if constexpr (several) return parameters_among_several<E>(shapes.input[I]);
-        else return described<E>::parameters(shapes.input[I]);
-      }();
-      const block_layout block{list, Element};
-      for (std::size_t p = 0; p < list.count; ++p)
-        *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
       ++leaf;
-      return out;
+      if constexpr (several)
+        return write_list(parameters_among_several<E>(shapes.input[I]), out, begin, leaf - 1);
+      else return write_list(described<E>::parameters(shapes.input[I]), out, begin, leaf - 1);
     }
   }
   static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{

@@ -18,17 +18,6 @@
 // layers themselves.
 namespace cairn {
 
-// A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing. Only a network with one
-// instantiates it, with the stage's position and type.
-template <std::size_t Position, class Stage>
-struct unused {
-  static_assert(
-      Position == static_cast<std::size_t>(-1),
-      "Sequential: nobody uses what the layer at this position makes, neither a layer after it nor the "
-      "loss, which takes the first tensor; leave the layer out; see unused<position, layer>");
-  static constexpr bool works = false;
-};
-
 namespace detail {
 
 constexpr const shape& first_shape(const shape& s) { return s; }
@@ -46,16 +35,6 @@ constexpr auto input_of_element(const bundle& arrives) {
   if constexpr (works_on_bundles<Block>()) return arrives;
   else return arrives.tensors[0];
 }
-
-// The stage of a chain that works for nobody; instantiated only for chains of bundles.
-template <class Chain>
-struct idle_stage {
-  static constexpr bool works = [] {
-    constexpr std::size_t at = Chain::shapes.idle;
-    if constexpr (at == static_cast<std::size_t>(-1)) return true;
-    else return unused<at, pack_element<Chain::order[at], typename Chain::elements>>::works;
-  }();
-};
 
 template <class E>
 constexpr parameter_list parameters_among_several(const bundle& in) {

@@ -25,9 +25,9 @@ struct any_bundle_layer;
 template <class T>
 constexpr bool works_on_bundles() {
   if constexpr (composite<T>::is) return works_on_bundles<typename composite<T>::body>();
-  else if constexpr (flattened<T>::elements::size == 1 &&
-                     std::is_same_v<typename flattened<T>::elements, pack<T>>)
-    return bundle_layer<T>;
+  else if constexpr (layer<T>)
+    return false; // asked first: for an ordinary network the answer is there already
+  else if constexpr (std::is_same_v<typename flattened<T>::elements, pack<T>>) return bundle_layer<T>;
   else return any_bundle_layer<typename flattened<T>::elements>::value;
 }
 
@@ -71,6 +71,9 @@ template <class Body>
 constexpr bundle output_bundle_of(const bundle& in);
 template <class Body>
 constexpr tensor_set uses_of(const bundle& in, tensor_set outputs);
+// Do all joints inside a block fit an input like this? If it adds its input, so do the first tensors at its ends.
+template <class Body, bool AddsInput>
+constexpr bool bundle_goes_through(const bundle& in);
 
 template <class Element>
 constexpr bundle_rule bundle_rule_of() {
@@ -78,7 +81,7 @@ constexpr bundle_rule bundle_rule_of() {
     using body = typename composite<Element>::body;
     // A residual block adds the first tensor of its input to the first of its output; the others are its layers'.
     constexpr bool adds = composite<Element>::as == role::residual;
-    return {[](const bundle& in) { return in.size() > 0; }, &output_bundle_of<body>,
+    return {&bundle_goes_through<body, adds>, &output_bundle_of<body>,
             [](const bundle& in) { return in.size(); },
             [](const bundle& in) { return output_bundle_of<body>(in).size(); },
             [](const bundle& in, tensor_set outputs) {
@@ -151,18 +154,22 @@ struct bundle_walk<Body, pack<Elements...>> {
   }
 };
 
-// A block that does not fit inside says so itself when it is planned; until then it changes nothing.
 template <class Body>
 constexpr bundle output_bundle_of(const bundle& in) {
-  const auto walked = bundle_walk<Body, typename flattened<Body>::elements>::from(in, 1);
-  return walked.fault == static_cast<std::size_t>(-1) ? walked.output : in;
+  return bundle_walk<Body, typename flattened<Body>::elements>::from(in, 1).output;
 }
 template <class Body>
 constexpr tensor_set uses_of(const bundle& in, tensor_set outputs) {
   const auto walked = bundle_walk<Body, typename flattened<Body>::elements>::from(in, outputs);
-  if (walked.fault != static_cast<std::size_t>(-1)) return outputs;
   const bool idle = walked.idle != static_cast<std::size_t>(-1);
   return static_cast<tensor_set>(walked.gradients[0] | (idle ? works_for_nobody : 0U));
+}
+template <class Body, bool AddsInput>
+constexpr bool bundle_goes_through(const bundle& in) {
+  if (in.size() == 0) return false;
+  const auto walked = bundle_walk<Body, typename flattened<Body>::elements>::from(in, 1);
+  return walked.fault == static_cast<std::size_t>(-1) &&
+         (!AddsInput || (walked.output.size() > 0 && walked.output[0] == in[0]));
 }
 
 // A bundle that is a constant, as a type. Source::value is the bundle.
@@ -200,18 +207,9 @@ inline constexpr bool has_bundle_input = requires {
 // The bundle that a network takes, as its first layer knows it.
 template <class Body>
 constexpr bundle natural_bundle() {
-  using first = pack_element<0, typename flattened<Body>::elements>;
-  if constexpr (composite<first>::is) {
-    return natural_bundle<typename composite<first>::body>();
-  } else if constexpr (bundle_layer<first>) {
-    static_assert(
-        requires { first::input_shapes; },
-        "Sequential: the first layer takes tensors of any shape; put Inputs<dims<...>, ...> before it");
-    if constexpr (requires { first::input_shapes; }) return first::input_shapes;
-    else return {};
-  } else {
-    return bundle{natural_input<Body>::value};
-  }
+  using first = typename first_layer<Body>::type;
+  if constexpr (bundle_layer<first>) return first::input_shapes;
+  else return bundle{natural_input<Body>::value};
 }
 
 // What the blueprint of a whole network starts from: dims<...> as long as every layer has one tensor.

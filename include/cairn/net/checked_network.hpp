@@ -37,7 +37,7 @@ inline constexpr bool right_block<checkpoint<Policy, Net>> = checkpoint_policy<P
 
 struct by_itself {
   template <class Part>
-  static constexpr bool layer = layer_fault_of<Part> == layer_fault::none;
+  static constexpr bool layer = bundle_layer<Part> || layer_fault_of<Part> == layer_fault::none;
   template <class Block>
   static constexpr bool block = right_block<Block>;
 };
@@ -131,6 +131,74 @@ struct constant_culprit<Body, In, std::index_sequence<Stages...>> {
                         pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
 };
 
+// The first place where the bundles along a body of layers of several tensors stop to fit, or where one works for nobody.
+// In::value is what the body takes, In::used which of its outputs are used.
+template <class Body, class In>
+struct bundle_culprit {
+  using elements = typename flattened<Body>::elements;
+  static constexpr auto shapes = bundle_walk<Body, elements>::from(In::value, In::used);
+  static constexpr bool fits = shapes.fault == no_fault;
+
+  struct arriving {
+    static constexpr bundle value = shapes.produced;
+  };
+  struct leaving {
+    static constexpr bundle value = shapes.output;
+  };
+  struct first_arriving {
+    static constexpr shape value = shapes.produced[0];
+  };
+  template <std::size_t I>
+  static auto producer_at() {
+    if constexpr (I == no_fault) return type_of<network_input>{};
+    else return type_of<pack_element<I, elements>>{};
+  }
+
+  // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
+  template <class Consumer, class Here, class Produces>
+  static auto inside() {
+    using inner = typename composite<Consumer>::body;
+    if constexpr (works_on_bundles<Consumer>()) {
+      using within = bundle_culprit<inner, bundle_input<Produces, In::used>>;
+      if constexpr (within::fits)
+        return type_of<
+            residual_ends<Consumer, Produces, typename bundle_type_of<typename within::leaving>::type>>{};
+      else if constexpr (within::shapes.fault == 0) return type_of<Here>{};
+      else return type_of<typename within::type>{};
+    } else {
+      using first = typename dims_of<first_arriving>::type;
+      using within = body_shapes<inner, first>;
+      if constexpr (within::value.fault == no_fault)
+        return type_of<residual_ends<Consumer, first, typename dims_of<typename within::leaving>::type>>{};
+      else if constexpr (refuses_at_entrance<inner, first>()) return type_of<Here>{};
+      else return type_of<typename shape_culprit<inner, first>::type>{};
+    }
+  }
+  static auto culprit() {
+    if constexpr (!fits) {
+      using consumer = pack_element<shapes.fault_element, elements>;
+      using producer = typename decltype(producer_at<shapes.before_element>())::type;
+      using produces = typename bundle_type_of<arriving>::type;
+      using here = joint<shapes.fault, producer, produces, consumer>;
+      if constexpr (shapes.seen[shapes.fault_element])
+        return type_of<repeated_joint<shapes.fault, producer, produces, consumer>>{};
+      else if constexpr (composite<consumer>::is) return inside<consumer, here, produces>();
+      else return type_of<here>{};
+    } else if constexpr (shapes.idle != no_fault) {
+      return type_of<unused<shapes.idle, pack_element<order_of<Body>()[shapes.idle], elements>>>{};
+    } else {
+      return type_of<nothing_wrong>{};
+    }
+  }
+  using type = typename decltype(culprit())::type;
+};
+
+template <class L>
+concept knows_inputs = requires {
+  L::input_shapes;
+}
+|| (layer<L> && requires { L::input_shape; });
+
 // What is wrong with a whole network, if anything.
 template <class Model, class Body = typename whole<Model>::body>
 struct network_culprit {
@@ -146,9 +214,10 @@ struct network_culprit {
     if constexpr (!holds<by_itself, Whole>)
       return type_of<typename part_culprit<typename first_wrong<by_itself, Whole>::type>::type>{};
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
-    else if constexpr (works_on_bundles<Body>()) return type_of<nothing_wrong>{}; // see blueprint::fits
-    else if constexpr (!described<typename first_layer<Body>::type>::knows_input)
+    else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
+    else if constexpr (works_on_bundles<Body>())
+      return type_of<typename bundle_culprit<Body, typename input_ends<Body>::type>::type>{};
     else return along<typename dims_of<natural_input<Body>>::type>();
   }
   using type = typename decltype(culprit<Model>())::type;

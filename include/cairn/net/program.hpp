@@ -70,13 +70,13 @@ namespace detail {
 // each blueprint would have its own. The executor makes the call of a layer of several tensors a call of that kind.
 template <class L, class T, class Queue>
 void layer_forward(Queue& queue, const forward_call<T>& call) {
-  if constexpr (bundle_layer<L>) L::forward(queue, static_cast<const bundle_forward_call<T>&>(call));
-  else L::forward(queue, call);
+  if constexpr (layer<L>) L::forward(queue, call);
+  else L::forward(queue, static_cast<const bundle_forward_call<T>&>(call));
 }
 template <class L, class T, class Queue>
 void layer_backward(Queue& queue, const backward_call<T>& call) {
-  if constexpr (bundle_layer<L>) L::backward(queue, static_cast<const bundle_backward_call<T>&>(call));
-  else L::backward(queue, call);
+  if constexpr (layer<L>) L::backward(queue, call);
+  else L::backward(queue, static_cast<const bundle_backward_call<T>&>(call));
 }
 
 template <class Blueprint, class T, class Queue, class Elements = typename Blueprint::elements,
@@ -109,7 +109,7 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
       }
       e.parameter_layout = block_layout{e.parameters, sizeof(T)};
       e.state_layout = block_layout{e.state, sizeof(T)};
-      if constexpr (!bundle_layer<E>) e.as = described<E>::as_activation;
+      if constexpr (layer<E>) e.as = described<E>::as_activation;
     }
     return e;
   }

@@ -98,6 +98,17 @@ struct shape_at_run_time_sentence {
   }
 };
 
+struct unused_sentence {
+  template <class Stage>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Stage>,
+        "Sequential: nobody uses what the layer at this position makes, neither a layer after it nor the "
+        "loss, which takes the first tensor; leave the layer out; see unused<position, layer>");
+    return false;
+  }
+};
+
 } // namespace detail
 
 // A network without a layer.
@@ -127,6 +138,10 @@ struct repeated_joint : detail::repeated_joint_sentence {};
 // A fused update of a part of a network.
 template <class Update>
 struct misplaced_update : detail::misplaced_update_sentence {};
+
+// A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
+template <std::size_t Position, class Stage>
+struct unused : detail::unused_sentence {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>
