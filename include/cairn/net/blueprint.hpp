@@ -247,6 +247,11 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr const auto& evaluation_memory = evaluated::memory;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
+  static constexpr std::size_t largest_block = [] { // of one stage
+    std::size_t most = 1;
+    for (const stage& s : stages) most = s.parameter_block > most ? s.parameter_block : most;
+    return most;
+  }();
   static constexpr std::size_t state_block = state_begin[size];
   static constexpr std::size_t leaves = leaf_begin[size];
   static constexpr std::size_t parameters = [] {

@@ -56,7 +56,8 @@ constexpr list<entry, with(Stages, 1)> ledger_of(const chain& c, std::span<const
   while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
   const auto gradient = [&](std::size_t k) -> std::size_t {
     if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
-    return k == n || k > lowest || c.lent ? c.gradient_bytes(k) : 0;
+    if (k == n) return c.value_bytes(n); // it comes in where the value lies
+    return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
   };
   for (std::size_t i = 0; i < n; ++i) {
     const stage& s = c[i];

@@ -109,7 +109,7 @@ public:
     static_assert(
         !fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
                 "fused update there are never all of them; use step(), or train without fused_update");
-    if (accumulation_.size() == 0) accumulation_ = device_.allocate(largest_block() * sizeof(T));
+    if (accumulation_.size() == 0) accumulation_ = device_.allocate(plan::largest_block * sizeof(T));
     reducing_ = false;
     return micro_batch(inputs, targets);
   }
@@ -124,8 +124,8 @@ public:
   // The mean loss over these samples in evaluation mode.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    check_targets(rows_of(inputs, "trainer::evaluate_loss, inputs"), targets);
-    const std::size_t rows = run_evaluation(inputs);
+    const std::size_t rows = rows_of(inputs, targets, "trainer::evaluate_loss, inputs");
+    run_evaluation(inputs);
     return take_loss(rows, targets, numbers_at(evaluated().input), nullptr);
   }
 
@@ -219,13 +219,6 @@ private:
   bool is_solved() const { return solved_.plan.training.count > 0; }
   const program<T, queue>& code() const { return code_; }
 
-  static constexpr std::size_t largest_block() {
-    std::size_t most = 1;
-    for (std::size_t i = 0; i < plan::size; ++i)
-      if (plan::stages[i].parameter_block > most) most = plan::stages[i].parameter_block;
-    return most;
-  }
-
   communicator_type& comm() {
     if constexpr (replica::distributed) return *comm_;
     else return alone_;
@@ -261,6 +254,13 @@ private:
     return detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
   }
 
+  template <step_inputs Inputs, numbers Targets>
+  static std::size_t rows_of(const Inputs& inputs, const Targets& targets, const char* where) {
+    const std::size_t rows = rows_of(inputs, where);
+    detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
+    return rows;
+  }
+
   template <step_inputs Inputs>
   std::size_t run_evaluation(const Inputs& inputs) {
     const std::size_t rows = rows_of(inputs, "trainer::evaluate, inputs");
@@ -269,18 +269,13 @@ private:
   }
 
   template <numbers Targets>
-  static void check_targets(std::size_t rows, const Targets& targets) {
-    detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
-  }
-  template <numbers Targets>
   double take_loss(std::size_t rows, const Targets& targets, const T* output, T* gradient) {
     return detail::take_loss<Loss>(device_.compute(), rows, output_shape, targets, output, gradient);
   }
 
   template <step_inputs Inputs, numbers Targets>
   double micro_batch(const Inputs& inputs, const Targets& targets) {
-    const std::size_t rows = rows_of(inputs, "trainer::step, inputs");
-    check_targets(rows, targets);
+    const std::size_t rows = rows_of(inputs, targets, "trainer::step, inputs");
     const events tell{.finished = {&finished, this}, .discarded = discarded_};
     random_step_ = (steps_ * micro_batch_stride) +
                    micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
