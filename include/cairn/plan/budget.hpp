@@ -50,10 +50,10 @@ struct within_budget {
 
   template <std::size_t Below>
   static constexpr std::size_t find() {
-    constexpr std::size_t slots = solution::fitting(Below, Bytes);
-    if constexpr (slots == solution::tightest) return slots;
-    else if constexpr (arena_of<slots> <= Bytes) return slots;
-    else return find<slots>();
+    constexpr std::size_t best = solution::fitting(Below, Bytes);
+    if constexpr (best == solution::tightest) return best;
+    else if constexpr (arena_of<best> <= Bytes) return best;
+    else return find<best>();
   }
   static constexpr std::size_t slots = find<solution::slots + 1>();
   static constexpr bool fits = [] {
