@@ -146,7 +146,7 @@ TEST_CASE("policies: sqrt_n cuts into segments whose lengths differ by one at mo
 
 TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
   std::vector<stage> stages(8, dropout(4));
-  for (const std::size_t i : {2, 3, 6}) stages[i].type = named<int>;
+  for (const std::size_t i : std::vector<std::size_t>{2, 3, 6}) stages[i].type = named<int>;
   const chain c{.stages = stages};
   CHECK(at<named<int>>::accepts(c));
   CHECK(at<named<int>, 7>::accepts(c));

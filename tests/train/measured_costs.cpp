@@ -19,7 +19,7 @@ TEST_CASE("measured costs: every stage has the time of its forward, and of its b
   const std::vector<stage_cost> costs = measured_costs<Net, 64>();
   REQUIRE(costs.size() == 5);
   CHECK(costs[0].backward == 0); // nobody reads a gradient below the first parameter
-  for (const std::size_t i : {1, 2, 3, 4}) {
+  for (const std::size_t i : std::vector<std::size_t>{1, 2, 3, 4}) {
     CHECK(costs[i].forward > 0);
     CHECK(costs[i].backward > 0);
     CHECK(costs[i].tape <= costs[i].forward);
