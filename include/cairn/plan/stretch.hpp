@@ -132,13 +132,16 @@ public:
       cost += e.cost.forward;
       if (sparse_ && !is_round(i + 1 - s.first) && !is_round(s.last - i)) continue;
 
-      // The input of stage i + 1 is the checkpoint; stage i will run again if its backward reads what that makes.
-      if (!unread) offer(i, false, own, always + walked, cost);
+      // The input of stage i + 1 is the checkpoint; stage i will run again if its backward reads what that makes. If that
+      // reads nothing at all, value `first` is not read again, and may be overwritten.
       const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
+      const bool frees = at_first && !e.reads_input;
+      const bool is_read_no_more = frees && kept == 0 && s.how.owns;
+      const std::size_t most = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
+      if (!unread) offer(i, false, is_read_no_more ? 0 : own, always + most, cost);
       if (kept == 0) continue;
 
       // What the backward of stage i reads is kept from this forward on, and so serves as the checkpoint.
-      const bool frees = at_first && !e.reads_input; // value `first` is not read again
       const bool overwrites =
           e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(unread && !e.reads_output);
       const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
