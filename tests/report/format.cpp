@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <cstddef>
 #include <limits>
+#include <string>
 
 #include <cairn/report/format.hpp>
 #include <doctest/doctest.h>
@@ -15,6 +17,33 @@ TEST_CASE("bytes are given in the largest binary unit that they fill") {
   CHECK(format_bytes((std::size_t{1} << 20) - 1) == "1.00 MiB"); // not "1024 KiB"
   CHECK(format_bytes(std::size_t{5} << 40) == "5.00 TiB");
   CHECK(format_bytes(std::numeric_limits<std::size_t>::max()) == "16.0 EiB");
+}
+
+TEST_CASE("bytes are read as people write them") {
+  CHECK(parse_bytes("0") == 0);
+  CHECK(parse_bytes("4096") == 4096);
+  CHECK(parse_bytes("512 B") == 512);
+  CHECK(parse_bytes("3MiB") == std::size_t{3} << 20);
+  CHECK(parse_bytes("1.5 MiB") == std::size_t{3} << 19);
+  CHECK(parse_bytes("800KiB") == 819200);
+  CHECK(parse_bytes("1.2MiB") == 1258291); // and 0.2 of a byte
+  CHECK(parse_bytes("2GiB") == std::size_t{1} << 31);
+  CHECK(parse_bytes("5TiB") == std::size_t{5} << 40);
+  for (const std::size_t bytes :
+       {std::size_t{7}, std::size_t{1} << 10, std::size_t{25} << 9, std::size_t{3} << 30})
+    CHECK(parse_bytes(format_bytes(bytes)) == bytes);
+}
+
+TEST_CASE("what is no number of bytes is refused, with what it could be") {
+  for (const char* const nonsense :
+       {"", "MiB", "3MB", "3M", "3 mib", "-1", "+1", "1e6", "1.5", "0.5 B", "1.5  MiB", " 3MiB", "3MiB ",
+        "inf", "nan", "0x10", "3,5MiB", "9000000TiB"}) {
+    CAPTURE(nonsense);
+    CHECK_THROWS_WITH_AS(parse_bytes(nonsense), doctest::Contains("expected a number of bytes such as 4096"),
+                         error);
+    CHECK_THROWS_WITH_AS(parse_bytes(nonsense),
+                         doctest::Contains(("found '" + std::string(nonsense) + "'").c_str()), error);
+  }
 }
 
 TEST_CASE("three digits stay three where rounding carries") {

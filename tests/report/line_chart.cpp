@@ -107,6 +107,23 @@ TEST_CASE("line_chart: a guide is thin, has no markers and takes no room") {
   CHECK(count(svg, "stroke-dasharray") == 1);
 }
 
+TEST_CASE("line_chart: a curve without markers, one without a name, and a chart without a title") {
+  line_chart chart = both_logarithmic();
+  chart.lines = {line_of("curve", [](double n) { return 1000 * n; })};
+  const std::string titled = draw_line_charts({&chart, 1});
+  chart.lines[0].markers = false;
+  chart.lines.push_back(line_of(
+      "", [](double n) { return 2000 * n; }, 1));
+  chart.title.clear();
+  const std::string svg = draw_line_charts({&chart, 1});
+  CHECK(well_formed(svg));
+  CHECK(count(svg, "<circle") == 1);
+  CHECK(count(svg, "note of") == 1);
+  CHECK(svg.find(">memory<") == svg.npos);
+  // Where the title was there is no gap.
+  CHECK(numbers(svg, "svg", "height")[0] < numbers(titled, "svg", "height")[0]);
+}
+
 TEST_CASE("line_chart: charts stand side by side with axes of their own") {
   line_chart memory = both_logarithmic();
   memory.lines = {line_of("m", [](double n) { return 4096 * n; })};

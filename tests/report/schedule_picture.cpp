@@ -180,6 +180,15 @@ TEST_CASE("panels side by side share their scales, and say each thing once") {
   CHECK(count(svg, ">peak " + format_bytes(planned<sqrt_n, 10>::memory.bound) + "<") == 1);
 }
 
+TEST_CASE("each of several schedules may have a budget of its own") {
+  std::vector<picture_panel> panels(2, planned<sqrt_n, 10>::panel());
+  panels[1].budget = 900'000;
+  const std::string svg = draw_schedules(panels, {.budget = 500'000, .columns = 2});
+  CHECK(well_formed(svg));
+  CHECK(count(svg, ">budget 488 KiB<") == 1);
+  CHECK(count(svg, ">budget 879 KiB<") == 1);
+}
+
 TEST_CASE("a budget above every peak lies inside the picture") {
   const std::string svg =
       draw_schedule(planned<sqrt_n, 10>::panel(), {.budget = 3 * planned<store_all, 10>::memory.bound});

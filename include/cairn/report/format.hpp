@@ -7,8 +7,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <cairn/core/error.hpp>
 
 namespace cairn {
 
@@ -42,6 +47,32 @@ inline std::string format_bytes(std::size_t bytes) {
   std::size_t unit = 0;
   while (value >= 1023.5 && unit + 1 < units.size()) value /= 1024, ++unit;
   return detail::three_digits(value) + units[unit];
+}
+
+// The bytes that people type: "4096", "800KiB", "1.5 MiB", "512 B". What format_bytes writes can be read back. A fraction
+// of a byte is left out. Throws cairn::error for anything else: KB or M could mean two numbers each.
+inline std::size_t parse_bytes(std::string_view text) {
+  const auto refuse = [&] {
+    return error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" +
+                 std::string(text) + "'; the units are B, KiB, MiB, GiB and TiB");
+  };
+  double number = 0;
+  const char* const last = text.data() + text.size();
+  // Else from_chars would read a sign, and "inf".
+  if (text.empty() || text.front() < '0' || text.front() > '9') throw refuse();
+  const auto [end, fault] = std::from_chars(text.data(), last, number, std::chars_format::fixed);
+  if (fault != std::errc{}) throw refuse();
+  std::string_view unit(end, static_cast<std::size_t>(last - end));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  constexpr int not_a_unit = -1;
+  int power = not_a_unit;
+  for (const auto& [name, bits] :
+       {std::pair{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}})
+    if (unit == name) power = bits;
+  if (power == not_a_unit || (power == 0 && number != std::floor(number))) throw refuse();
+  const double bytes = std::ldexp(number, power);
+  if (bytes >= 0x1p63) throw refuse();
+  return static_cast<std::size_t>(bytes);
 }
 
 // Elapsed time as a clock shows it: "00:07", "12:34", "1:02:03". Not finite or negative: "?".

@@ -21,17 +21,18 @@ struct chart_point {
 };
 
 // One line of a chart, with its points from the left to the right. Its name stands at its end, in its colour, with the
-// note below: there is no legend to look up.
+// note below: there is no legend to look up. A line of one point is a labelled point; one without a name has no label.
 struct chart_line {
-  std::string name;
+  std::string name{};
   std::string note{}; // such as the value at the end
   std::string colour = "#2f6db3";
   std::vector<chart_point> points{};
-  bool guide = false; // a thin dashed line without markers, behind the others: how something should grow
+  bool guide = false;  // a thin dashed line without markers, behind the others: how something should grow
+  bool markers = true; // at each point; a curve of many points is better without
 };
 
 struct line_chart {
-  std::string title;
+  std::string title{};
   chart_axis x{};
   chart_axis y{};
   std::vector<chart_line> lines{};
@@ -49,7 +50,7 @@ namespace detail {
 // One chart in a frame of its own: first the plotting area is found, then everything is drawn into it.
 class line_chart_drawing {
 public:
-  line_chart_drawing(const line_chart& chart, double left, double width, double top, double height)
+  line_chart_drawing(const line_chart& chart, double left, double width, double plot_top, double height)
       : chart_(chart), left_(left) {
     check();
     double x0 = infinity, x1 = -infinity, y0 = infinity, y1 = -infinity;
@@ -59,7 +60,6 @@ public:
         // A guide shows a direction; it must not decide how much room the data has.
         if (!line.guide || chart.lines.size() == 1) y0 = std::min(y0, p.y), y1 = std::max(y1, p.y);
       }
-    const double plot_top = top + title_height;
     y_ = scale_of(chart.y, plot_top + height, plot_top, y0, y1);
     double ticks = 0;
     for (const double tick : ticks_of(chart.y, y_, y_ticks))
@@ -86,8 +86,9 @@ public:
     draw_labels(to);
   }
 
-  static constexpr double title_height = 48; // the chart's title, and that of the y axis on top of it
-  static constexpr double foot_height = 44;  // ticks and title of the x axis
+  // The chart's title, if it has one, and that of the y axis on top of it.
+  static constexpr double title_height(const line_chart& chart) { return chart.title.empty() ? 28 : 48; }
+  static constexpr double foot_height = 44; // ticks and title of the x axis
 
 private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -123,9 +124,8 @@ private:
   // A light grid of the ticks only; the title of the y axis lies on top of it, where it can be read without turning
   // the head.
   void draw_axes(svg_writer& to) const {
-    const double top = y_.to - title_height;
-    to.text(left_, top + 14, chart_.title, 15, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
-    to.text(left_, top + 34, chart_.y.title, tick_size, text_anchor::start, "fill=\"#555\"");
+    to.text(left_, y_.to - 34, chart_.title, 15, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    to.text(left_, y_.to - 14, chart_.y.title, tick_size, text_anchor::start, "fill=\"#555\"");
     for (const double tick : ticks_of(chart_.y, y_, y_ticks)) {
       const double at = y_(tick);
       to.line(x_.from, at, x_.to, at, "stroke=\"#e3e7eb\"");
@@ -151,7 +151,7 @@ private:
     }
     to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
                       (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
-    if (line.guide) return;
+    if (line.guide || !line.markers) return;
     to.open_group("fill=\"" + line.colour + "\" stroke=\"#fff\" stroke-width=\"1.5\"");
     for (const chart_point& p : line.points) to.circle(x_(p.x), y_(p.y), 4.25, "");
     to.close_group();
@@ -190,7 +190,8 @@ private:
     return best;
   }
 
-  // How many places of lines lie in a label's box; they are taken densely enough that no line slips through.
+  // How many places of lines lie in a label's box; they are taken densely enough that no line slips through. A guide
+  // behind a name is no great harm.
   std::size_t crossings(const label& box) const {
     std::size_t count = 0;
     for (const chart_line& line : chart_.lines)
@@ -200,7 +201,9 @@ private:
         constexpr int parts = 64;
         for (int part = 0; part <= parts; ++part) {
           const double x = x0 + (x1 - x0) * part / parts, y = y0 + (y1 - y0) * part / parts;
-          count += x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half() ? 1U : 0U;
+          count += x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half()
+                       ? (line.guide ? 1U : 4U)
+                       : 0U;
         }
       }
     return count;
@@ -210,7 +213,8 @@ private:
   // any chart that can be read. One that had to move far is tied to its end by a hair.
   std::vector<label> placed_labels() const {
     std::vector<label> labels;
-    for (const chart_line& line : chart_.lines) labels.push_back(place(line));
+    for (const chart_line& line : chart_.lines)
+      if (!line.name.empty()) labels.push_back(place(line));
     std::stable_sort(labels.begin(), labels.end(), [](const label& a, const label& b) { return a.y < b.y; });
     bool moved = true;
     for (int round = 0; moved && round < 200; ++round) {
@@ -263,7 +267,9 @@ inline std::string draw_line_charts(std::span<const line_chart> charts, const ch
   if (!settings.title.empty()) top += 24;
   if (!settings.subtitle.empty()) top += 20;
   if (top > 20) top += 16;
-  const double height = top + drawing::title_height + settings.height + drawing::foot_height + 8;
+  double title = 0;
+  for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
+  const double height = top + title + settings.height + drawing::foot_height + 8;
   svg_writer to(settings.width, height,
                 "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
   to.rectangle(0, 0, settings.width, height, "fill=\"#fff\"");
@@ -276,7 +282,7 @@ inline std::string draw_line_charts(std::span<const line_chart> charts, const ch
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
   double left = margin;
   for (const line_chart& chart : charts) {
-    drawing(chart, left, each, top, settings.height).draw(to);
+    drawing(chart, left, each, top + title, settings.height).draw(to);
     left += each + between;
   }
   return to.str();

@@ -31,6 +31,7 @@ struct picture_panel {
   std::span<const op> ops;
   std::span<const std::size_t> live;
   std::span<const bucket_departure> leaving{};
+  std::size_t budget = 0; // bytes, as a line; 0: that of the picture
 };
 
 // What is common to all panels of a picture.
@@ -62,6 +63,7 @@ public:
       most_time = std::max(most_time, std::min(times_.back().end, 2 * times_.back().work));
       most_bytes =
           std::max(most_bytes, *std::max_element(p.live.begin(), p.live.begin() + offset(p.ops.size())));
+      most_bytes = std::max(most_bytes, p.budget);
       most_stages = std::max(most_stages, p.stages.size());
       communicates_ = communicates_ || !p.leaving.empty();
     }
@@ -226,7 +228,7 @@ private:
                              {memory_top + memory_height, memory_top, bytes_},
                              settings_.store_all_peak,
                              "store_all",
-                             settings_.budget,
+                             panel.budget > 0 ? panel.budget : settings_.budget,
                              is_labelled(p)};
     draw_facts(to, p, memory.peak(), top + 14);
 
