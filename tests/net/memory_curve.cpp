@@ -55,3 +55,31 @@ TEST_CASE("costs that are given decide: what is dear is not made again") {
   for (const op& o : step.plan.training.ops()) runs += o.kind == op_kind::forward && o.position == 4 ? 1 : 0;
   CHECK(runs == 1);
 }
+
+TEST_CASE("the cost of a schedule is counted as the curve counts it") {
+  std::vector<stage_cost> costs(blueprint_of<Net, 32>::size);
+  for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = {100 + 7 * i, 50 + 3 * i, 200 + i};
+  std::size_t compared = 0;
+  const auto compare = [&](const memory_curve<Net, 32>& curve) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+      const auto step = curve.within(curve[i].bytes);
+      if (step.plan.memory.bound != curve[i].bytes) continue; // the schedule of another point
+      CHECK(curve.cost_of(step.plan.training.ops()) == curve[i].cost);
+      ++compared;
+    }
+  };
+  compare(memory_curve<Net, 32>());
+  compare(memory_curve<Net, 32>(costs));
+  CHECK(compared > 10);
+}
+
+TEST_CASE("limits leave out what nobody asks for") {
+  const memory_curve<Net, 32> whole;
+  const std::size_t most = whole[whole.size() / 2].bytes;
+  const memory_curve<Net, 32> part({}, {.most = most});
+  REQUIRE(part.size() == whole.size() / 2 + 1);
+  CHECK(part[part.size() - 1].bytes == most);
+  CHECK(part.within(most).plan.memory.arena == whole.within(most).plan.memory.arena);
+  // Of so few stages even a sparse solve looks at every split.
+  CHECK(memory_curve<Net, 32>({}, {.sparse = true}).size() == whole.size());
+}

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/plan/op.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 #include <cairn/plan/solver.hpp>
 
@@ -37,6 +40,12 @@ struct solved_step {
   run_time_plan plan{};
 };
 
+// How much of a curve is solved.
+struct curve_limits {
+  std::size_t most = static_cast<std::size_t>(-1); // bytes: schedules that need more are left out
+  bool sparse = false; // close to exact, for more than a few hundred stages: see solver
+};
+
 // What a training step of a network costs for every number of bytes that it may need, and the schedules behind that: the
 // whole curve from the least memory to store_all's time, from one solve. For budgets that are known only when the program
 // runs, and for costs measured on this machine; a budget that is known before can be checkpoint<budget<Bytes>, Net>.
@@ -52,10 +61,12 @@ class memory_curve {
 public:
   using net = typename detail::unplanned<Model>::type;
   using plan = blueprint_of<net, Batch, T, Update>;
+  using element = T;
   using step = solved_step<net, Batch, T, typename plan::update>;
 
   // Costs in FLOPs, or those given, one for each stage: see measured_costs.
-  explicit memory_curve(std::span<const stage_cost> costs = {}) : solved_(plan::whole, costs) {}
+  explicit memory_curve(std::span<const stage_cost> costs = {}, curve_limits limits = {})
+      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits.most, limits.sparse) {}
 
   // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
   std::size_t size() const { return solved_.size(); }
@@ -65,7 +76,21 @@ public:
   // there must be.
   step within(std::size_t bytes) const { return {plan_within(plan::whole, solved_, bytes)}; }
 
+  // What any schedule of this network costs, in the unit of the curve.
+  std::uint64_t cost_of(std::span<const op> ops) const {
+    if (costs_.empty()) return flops(plan::whole, ops);
+    std::uint64_t sum = 0;
+    for (const op& o : ops) {
+      if (o.kind != op_kind::forward && o.kind != op_kind::backward) continue;
+      const stage_cost& c = costs_[o.position];
+      if (o.kind == op_kind::backward) sum += c.backward;
+      else sum += o.wants_output || !plan::whole[o.position].tape_without_output ? c.forward : c.tape;
+    }
+    return sum;
+  }
+
 private:
+  std::vector<stage_cost> costs_; // none: FLOPs
   solver solved_;
 };
 
