@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Handwritten digits, under a checkpoint policy and on a number of ranks given on the command line. The network is a
-// type, a policy is a type, and so each policy is one compiled instantiation, picked from a table: not one bit of the
-// final weights depends on which one is picked.
+// type, a policy is a type, and so each policy is one compiled instantiation, picked from a table. A schedule for a
+// budget of bytes is solved when the program runs, and walked by the code of all others. Not one bit of the final weights
+// depends on which one is picked.
 //
 // test: --epochs 1 --samples 512
 // test: --epochs 1 --samples 512 --policy all --ranks 2
 // test: --epochs 1 --samples 256 --policy sqrt_n,at<3,6,8>
+// test: --epochs 1 --samples 512 --budget 700KiB,1.2MiB,4194304
+// test: --epochs 1 --samples 256 --policy sqrt_n --budget 1MiB --costs measured --ranks 1
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -13,8 +16,10 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cairn/cairn.hpp>
@@ -33,7 +38,9 @@ static_assert(peak_activation_bytes<Net, capacity> < 3_MiB);
 static_assert(peak_activation_bytes<checkpoint<sqrt_n, Net>, capacity> < 2_MiB);
 
 struct job {
-  std::string policy = "sqrt_n";
+  std::string policy;
+  std::string budget;
+  std::string costs = "flops";
   int ranks = 2;
   std::size_t epochs = 20;
   std::size_t batch = 64;     // samples of one rank in one micro-batch
@@ -43,6 +50,7 @@ struct job {
   std::string data;
   std::size_t samples = 0; // train with so many of the images only; 0: with all
   std::string picture = "mnist_schedule.svg";
+  std::string curve = "mnist_curve.svg";
 };
 
 struct result {
@@ -70,13 +78,19 @@ double accuracy(Trainer& train, const Images& images) {
 template <class Policy>
 using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
 
+using solved_curve = memory_curve<Net, capacity>;
+
+// With a step that was solved, Policy is the schedule that was compiled and is not used.
 template <class Policy>
-result run(const job& j, const digit_images<float>& digits) {
+result run(const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
   result out;
   threads{j.ranks}.run([&](threads::rank& rank) {
     trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>> train{
-        rank, SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
-        seed{j.seed}};
+        rank,
+        SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
+        seed{j.seed},
+        {},
+        solved};
     mark_untouched(train.arena());
 
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
@@ -118,7 +132,7 @@ result run(const job& j, const digit_images<float>& digits) {
     }
     bar.finish();
     if (rank.rank() != 0) return;
-    out.planned = peak_activation_bytes<checkpoint<Policy, Net>, capacity>;
+    out.planned = train.arena().size();
     std::ranges::sort(seconds);
     out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
     out.accuracy = accuracy(train, digits.test);
@@ -128,19 +142,23 @@ result run(const job& j, const digit_images<float>& digits) {
   return out;
 }
 
-// The schedule of a policy, for the picture.
+// A schedule for the picture: that of a policy, or one that was solved.
+template <class Plan>
+picture_panel panel_of(std::string name, std::span<const op> ops, std::span<const std::size_t> live) {
+  using replica = trainer<model<store_all>, CrossEntropyLoss, SGD, batch<capacity>>;
+  static const auto leaving = departures(Plan::whole, replica::buckets.buckets(), sizeof(float));
+  return {std::move(name), Plan::whole, ops, live, leaving};
+}
 template <class Policy>
 picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
-  using replica = trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>>;
-  static const auto leaving = departures(plan::whole, replica::buckets.buckets(), sizeof(float));
-  return {name, plan::whole, plan::training.ops(), plan::memory.live, leaving};
+  return panel_of<plan>(name, plan::training.ops(), plan::memory.live);
 }
 
 // One row of the table: a name on the command line, and the instantiation behind it.
 struct entry {
   const char* name;
-  result (*run)(const job&, const digit_images<float>&);
+  result (*run)(const job&, const digit_images<float>&, const solved_curve::step&);
   picture_panel (*panel)(const char*);
   network_summary (*summary)();
 };
@@ -195,7 +213,8 @@ std::vector<std::string> split(const std::string& list) {
 
 std::vector<entry> chosen_by(const job& j, const arguments& given) {
   std::vector<entry> chosen;
-  for (const std::string& word : split(j.policy)) {
+  if (j.policy.empty() && !j.budget.empty()) return chosen;
+  for (const std::string& word : split(j.policy.empty() ? "sqrt_n" : j.policy)) {
     const std::size_t before = chosen.size();
     std::string names;
     for (const entry& e : table_of_policies) {
@@ -212,10 +231,58 @@ std::vector<entry> chosen_by(const job& j, const arguments& given) {
   return chosen;
 }
 
+// The budgets of the command line, and a schedule for each from one solve.
+struct solved_budgets {
+  std::vector<std::size_t> bytes;
+  std::optional<solved_curve> curve; // empty without budgets
+  std::vector<solved_curve::step> steps;
+
+  solved_budgets(const job& j, const arguments& given) {
+    if (j.costs != "flops" && j.costs != "measured")
+      given.fail("--costs are flops or measured, not " + j.costs);
+    if (j.budget.empty()) return;
+    for (const std::string& word : split(j.budget)) bytes.push_back(parse_bytes(word));
+    if (j.costs == "measured") curve.emplace(measured_costs<Net, capacity>());
+    else curve.emplace();
+    for (const std::size_t most : bytes) steps.push_back(curve->within(most));
+  }
+
+  static std::string name_of(std::size_t most) { return "budget " + format_bytes(most); }
+};
+
+void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const solved_budgets& solved) {
+  using plan = blueprint_of<Net, capacity>;
+  std::vector<picture_panel> panels;
+  for (const entry& e : chosen) panels.push_back(e.panel(e.name));
+  for (std::size_t i = 0; i < solved.steps.size(); ++i) {
+    const run_time_plan& own = solved.steps[i].plan;
+    panels.push_back(panel_of<plan>(solved.name_of(solved.bytes[i]), own.training.ops(),
+                                    {own.memory.live.data(), own.memory.live.size()}));
+    panels.back().budget = solved.bytes[i];
+  }
+  write_svg(j.picture,
+            draw_schedules(panels, {.title = "One training step of examples/mnist",
+                                    .stage_names = stage_names<plan>(),
+                                    .store_all_peak = plan::memory.arena,
+                                    .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
+  std::printf("the schedule is drawn in %s\n", j.picture.c_str());
+}
+
+void draw_curve_of(const job& j, const solved_budgets& solved) {
+  write_svg(j.curve, draw_curve<store_all, sqrt_n, every<2>, every<4>, revolve<3>, recompute_cheap>(
+                         *solved.curve, solved.bytes,
+                         {.title = "Time against memory, examples/mnist",
+                          .subtitle = "batch " + std::to_string(capacity) + ", times from " +
+                                      (j.costs == "measured" ? "each stage as measured here"
+                                                             : "the FLOPs of each stage")}));
+  std::printf("time against memory is drawn in %s\n", j.curve.c_str());
+}
+
 int train_chosen(const job& j, const arguments& given) {
   const std::vector<entry> chosen = chosen_by(j, given);
   if (j.ranks < 1 || j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
+  const solved_budgets solved(j, given);
 
   const auto digits = first_of(read(j), j.samples);
   using plan = blueprint_of<Net, capacity>;
@@ -226,26 +293,23 @@ int train_chosen(const job& j, const arguments& given) {
   if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
   table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy",
                  "weights"});
-  for (const entry& e : chosen) {
-    std::printf("policy %s\n", e.name);
+  const auto train = [&](const std::string& name, auto* how, const solved_curve::step& step) {
+    std::printf("policy %s\n", name.c_str());
     std::fflush(stdout);
-    const result r = e.run(j, digits);
+    const result r = how(j, digits, step);
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
-    results.row({e.name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned),
+    results.row({name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned),
                  format_bytes(r.measured), format_duration(r.step_seconds), percent.data(),
                  format_checksum(r.weights)});
-  }
+  };
+  for (const entry& e : chosen) train(e.name, e.run, {});
+  for (std::size_t i = 0; i < solved.steps.size(); ++i)
+    train(solved.name_of(solved.bytes[i]), &run<store_all>, solved.steps[i]);
   std::printf("\n%s\n", results.text().c_str());
 
-  std::vector<picture_panel> panels;
-  for (const entry& e : chosen) panels.push_back(e.panel(e.name));
-  write_svg(j.picture,
-            draw_schedules(panels, {.title = "One training step of examples/mnist",
-                                    .stage_names = stage_names<plan>(),
-                                    .store_all_peak = plan::memory.arena,
-                                    .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
-  std::printf("the schedule is drawn in %s\n", j.picture.c_str());
+  draw_schedules_of(j, chosen, solved);
+  if (solved.curve) draw_curve_of(j, solved);
   return 0;
 }
 
@@ -254,7 +318,14 @@ int train_chosen(const job& j, const arguments& given) {
 int main(int count, char** words) {
   job j;
   arguments given("mnist", "trains a residual network on handwritten digits");
-  given.add("policy", j.policy, "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew")
+  given
+      .add("policy", j.policy,
+           "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew [sqrt_n, without "
+           "--budget]")
+      .add("budget", j.budget,
+           "most bytes of a step, such as 900KiB or 700KiB,1.2MiB: its schedule is solved now")
+      .add("costs", j.costs, "what a schedule for a budget costs: flops, or measured on this machine")
+      .add("curve", j.curve, "file for the picture of time against memory, drawn with --budget")
       .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
       .add("epochs", j.epochs, "times that all images are seen")
       .add("batch", j.batch, "samples of one rank in one micro-batch")
