@@ -11,13 +11,17 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <cairn/data/random_normal.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/net/memory_curve.hpp>
 #include <cairn/net/names.hpp>
+#include <cairn/plan/budget.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/train/sgd.hpp>
@@ -46,22 +50,24 @@ struct figures {
   std::uint64_t weights = 0; // checksum after the last step
 };
 
-// A policy on the network of one depth, with all that the compiler knows of it.
+// A schedule for the network of one depth, with all that is known of it before a step runs.
 struct candidate {
   std::size_t depth = 0;
-  std::string policy; // as it is typed
-  double flops = 0;   // of a step
-  figures (*measure)(const job&, const std::function<void()>& stepped) = nullptr;
+  std::string policy;          // as it is typed
+  const char* planned_by = ""; // compiler or program
+  double flops = 0;            // of a step
+  std::function<figures(const job&, const std::function<void()>& stepped)> measure{};
 
   std::string family() const { return policy.substr(0, policy.find('<')); } // revolve<4>: revolve
 };
 
-template <std::size_t Depth, class Policy>
-figures measure(const job& j, const std::function<void()>& stepped) {
+// Trains a model, by the schedule that was planned when the program ran if there is one.
+template <std::size_t Depth, class Model>
+figures measure(const job& j, const std::function<void()>& stepped,
+                const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
   using namespace cairn;
-  using model = checkpoint<Policy, deep_net<Depth>>;
-  trainer<model, CrossEntropyLoss, SGD, batch<samples>> train{
-      SGD{.learning_rate = 1e-3, .momentum = 0.9}, seed{1}, {.threads = j.threads}};
+  trainer<Model, CrossEntropyLoss, SGD, batch<samples>> train{
+      SGD{.learning_rate = 1e-3, .momentum = 0.9}, seed{1}, {.threads = j.threads}, planned};
   // Each block adds little, so that the sum of a thousand stays near the input.
   train.for_each([](const auto& p) {
     for (float& w : p.numbers) w /= static_cast<float>(Depth);
@@ -71,7 +77,7 @@ figures measure(const job& j, const std::function<void()>& stepped) {
   fill_normal(std::span<float>(inputs), {.seed = 1});
   for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<int>(i % 10);
 
-  figures out{.planned = peak_activation_bytes<model, samples>};
+  figures out{.planned = train.arena().size()};
   mark_untouched(train.arena());
   train.step(inputs, labels);
   out.measured = used_bytes(train.arena());
@@ -88,15 +94,58 @@ figures measure(const job& j, const std::function<void()>& stepped) {
   return out;
 }
 
+// The same bytes for networks of any depth.
+inline constexpr std::size_t bytes_of_a_step = std::size_t{2} << 20;
+using two_mebibytes = cairn::budget<bytes_of_a_step>;
+
+template <class Policy>
+std::string name_of() {
+  if constexpr (std::is_same_v<Policy, two_mebibytes>) return "budget<2_MiB>";
+  else return cairn::detail::typed_name(cairn::type_name<Policy>());
+}
+
+// What the compiler plans.
 template <std::size_t Depth, class... Policies>
 std::vector<candidate> candidates() {
   using namespace cairn;
-  return {candidate{Depth, detail::typed_name(type_name<Policies>()),
+  return {candidate{Depth, name_of<Policies>(), "compiler",
                     static_cast<double>(
                         flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
                               blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
                         samples,
-                    &measure<Depth, Policies>}...};
+                    [](const job& j, const auto& stepped) {
+                      return measure<Depth, checkpoint<Policies, deep_net<Depth>>>(j, stepped);
+                    }}...};
+}
+
+// What is planned when the program runs, in less than a second, because the compiler would need much longer to solve so
+// many stages for a budget; and a thousand under revolve take more steps of one constant than clang allows by default.
+template <std::size_t Depth, class Policy>
+candidate candidate_of_now(cairn::run_time_plan plan) {
+  using namespace cairn;
+  using net = deep_net<Depth>;
+  const typename memory_curve<net, samples>::step step{std::move(plan)};
+  const auto cost = flops(blueprint_of<net, samples>::whole, step.plan.training.ops());
+  return {Depth, name_of<Policy>(), "program", static_cast<double>(cost) * samples,
+          [step](const job& j, const auto& stepped) {
+            return measure<Depth, checkpoint<store_all, net>>(j, stepped, step);
+          }};
+}
+
+// A policy's route, walked now.
+template <std::size_t Depth, class Policy>
+candidate planned_now() {
+  const cairn::chain& c = cairn::blueprint_of<deep_net<Depth>, samples>::whole;
+  std::vector<cairn::move> moves(cairn::count_moves<Policy>(c));
+  cairn::route out(c, moves.data());
+  Policy::plan(c, out);
+  return candidate_of_now<Depth, Policy>(cairn::plan_route(c, moves));
+}
+
+template <std::size_t Depth>
+candidate solved_now() {
+  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step, .sparse = true});
+  return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step).plan);
 }
 
 // store_all comes first in each.

@@ -3,6 +3,7 @@
 // A table of planned and measured bytes and of time, and a picture of both against depth.
 //
 // test: --depths 10,30 --steps 2
+// test: --depths 300 --steps 1
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cairn/report/file.hpp>
@@ -40,7 +42,7 @@ constexpr std::array<ink, 5> inks{{{"store_all", "#46515e", ""},
                                    {"sqrt_n", "#2f6db3", ""},
                                    {"revolve", "#c77f0a", "<log2 n>"},
                                    {"recompute_all", "#a02c6b", ""},
-                                   {"budget", "#1d8a5b", ""}}};
+                                   {"budget", "#1d8a5b", "<2_MiB>"}}};
 
 std::vector<std::size_t> numbers_in(std::string_view list, const arguments& given) {
   std::vector<std::size_t> out;
@@ -56,16 +58,15 @@ std::vector<std::size_t> numbers_in(std::string_view list, const arguments& give
   return out;
 }
 
+// Asks for the networks that are chosen only: some are planned when they are asked for.
 std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const arguments& given) {
-  std::vector<candidate> all;
-  for (auto* const list : {&depth_10, &depth_30, &depth_100, &depth_300, &depth_1000})
-    for (candidate& c : list()) all.push_back(std::move(c));
+  constexpr std::array<std::pair<std::size_t, std::vector<candidate> (*)()>, 5> lists{
+      {{10, &depth_10}, {30, &depth_30}, {100, &depth_100}, {300, &depth_300}, {1000, &depth_1000}}};
   std::vector<candidate> out;
   for (const std::size_t depth : depths) {
-    const std::size_t before = out.size();
-    for (const candidate& c : all)
-      if (c.depth == depth) out.push_back(c);
-    if (out.size() == before) given.fail("--depths are some of 10, 30, 100, 300 and 1000");
+    const auto list = std::ranges::find(lists, depth, [](const auto& l) { return l.first; });
+    if (list == lists.end()) given.fail("--depths are some of 10, 30, 100, 300 and 1000");
+    for (candidate& c : list->second()) out.push_back(std::move(c));
   }
   return out;
 }
@@ -79,11 +80,12 @@ const measured& plain(const std::vector<measured>& all, std::size_t depth) {
 std::string times(double ratio) { return detail::fixed(ratio, 2) + " ×"; }
 
 table as_table(const std::vector<measured>& all) {
-  table out({"blocks", "policy", "peak planned", "peak measured", "of store_all", "step", "of store_all",
-             "predicted", "weights"});
+  table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step",
+             "of store_all", "predicted", "weights"});
   for (const measured& m : all) {
     const measured& base = plain(all, m.depth);
-    out.row({format_count(m.depth), m.policy, format_bytes(m.of.planned), format_bytes(m.of.measured),
+    out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned),
+             format_bytes(m.of.measured),
              detail::fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
              format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds),
              times(m.flops / base.flops), format_checksum(m.of.weights)});
@@ -103,7 +105,7 @@ chart_line guide_of(const chart_line& line) {
 std::string draw(const std::vector<measured>& all, const job& j) {
   chart_axis blocks{"residual blocks", chart_unit::plain, true};
   for (const measured& m : all) blocks.ticks.push_back(static_cast<double>(m.depth));
-  blocks.ticks.erase(std::ranges::unique(blocks.ticks).begin(), blocks.ticks.end());
+  blocks.ticks.erase(std::unique(blocks.ticks.begin(), blocks.ticks.end()), blocks.ticks.end());
   std::array<line_chart, 2> charts{
       {{"Memory", blocks, {"activations of a training step, as written", chart_unit::bytes, true}},
        {"Time", blocks, {"one training step", chart_unit::seconds, true}}}};
@@ -111,7 +113,7 @@ std::string draw(const std::vector<measured>& all, const job& j) {
     chart_line bytes{i.family + std::string(i.argument), "", i.colour};
     chart_line seconds = bytes;
     for (const measured& m : all) {
-      if (!m.family().starts_with(i.family)) continue; // budget<...> and budget_fraction<...> are one line
+      if (m.family() != i.family) continue;
       const double x = static_cast<double>(m.depth);
       bytes.points.push_back({x, static_cast<double>(m.of.measured)});
       seconds.points.push_back({x, m.of.seconds});
