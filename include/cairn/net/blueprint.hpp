@@ -208,7 +208,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     std::size_t leaf = 0;
     write_ends(ends.data(), 0, leaf);
     std::size_t count = 0;
-    for (std::size_t p = 0; p < tensors; ++p) {
+    for (std::size_t p = 0; p != tensors; ++p) {
       if (!BetweenLayers || count == 0 || ends[count - 1].leaf != ends[p].leaf) ++count;
       ends[count - 1] = ends[p];
     }
@@ -263,7 +263,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // Does a layer, in a forward that makes the tape, write to the lent output? Then there must be one, even when nobody
   // will read it.
   static constexpr bool last_writes_output = [] {
-    for (std::size_t t = 0; t < training.lasting; ++t) {
+    for (std::size_t t = 0; t != training.lasting; ++t) {
       const op& o = training.storage[t];
       if (o.kind == op_kind::forward && memory.at[t].output.where == region::output &&
           !stages[o.position].tape_without_output)

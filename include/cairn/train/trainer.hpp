@@ -191,7 +191,7 @@ private:
   template <class Memory>
   static places places_in([[maybe_unused]] const Memory& memory) {
     places at{};
-    for (std::size_t b = 0; b < buckets.size(); ++b)
+    for (std::size_t b = 0; b != buckets.size(); ++b)
       if constexpr (fused) at[b] = memory.windows[plan::windows.of_bucket[b]].offset() / sizeof(T);
       else at[b] = buckets[b].begin;
     return at;
@@ -336,13 +336,13 @@ private:
     ++steps_;
     const bool clips = max_norm() > 0;
     if (clips) {
-      for (std::size_t b = 0; b < buckets.size(); ++b) reduction_.wait(q, b);
+      for (std::size_t b = 0; b != buckets.size(); ++b) reduction_.wait(q, b);
       double squares = 0;
       squared_norm(q, &squares, gradients().data(), plan::parameter_block);
       gradient_norm_ = std::sqrt(squares) * scale;
       scale *= options_.clip.scale(gradient_norm_);
     }
-    for (std::size_t b = 0; b < buckets.size(); ++b) update_bucket(b, scale, !clips);
+    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale, !clips);
   }
   void update() requires(fused) { // what is still on its way at the end
     while (updated_ < buckets.size()) use_bucket(updated_++);
