@@ -63,29 +63,40 @@ struct block_layout {
   }
 };
 
+namespace detail {
+
+// What every layer says of itself as a stage, of one tensor or of several. Facts answer for its input `in`.
+template <class Facts, class In>
+constexpr stage stage_of(const In& in, std::size_t outputs, reads backward_reads, std::size_t element) {
+  const auto read = static_cast<unsigned>(backward_reads);
+  const work w = Facts::flops(in);
+  const block_layout block{Facts::parameters(in), element};
+  stage s{};
+  s.output = {outputs * element, 0};
+  s.tape = {Facts::tape_bytes(in, element), 0};
+  s.forward_workspace = s.evaluation_workspace =
+      s.backward_workspace = {Facts::workspace_bytes(in, element), 0};
+  s.reads_input = (read & static_cast<unsigned>(reads::input)) != 0;
+  s.reads_output = (read & static_cast<unsigned>(reads::output)) != 0;
+  s.in_place_forward = s.in_place_backward = Facts::in_place;
+  s.parameters = block.numbers;
+  s.parameter_block = block.size;
+  s.state_block = block_layout{Facts::state(in), element}.size;
+  s.forward_flops = s.tape_flops = w.forward;
+  s.backward_flops = w.backward;
+  s.input_gradient_flops = w.input_gradient;
+  return s;
+}
+
+} // namespace detail
+
 // A layer as a stage of a plan: numbers, for an input of shape `in` and elements of `element` bytes.
 template <layer L>
 constexpr stage describe(const shape& in, std::size_t element) {
   using facts = described<L>;
-  constexpr auto backward_reads = static_cast<unsigned>(L::backward_reads);
-  const work w = facts::flops(in);
-  const block_layout block{facts::parameters(in), element};
-  stage s{};
-  s.output = {L::output_shape(in).size() * element, 0};
-  s.tape = {facts::tape_bytes(in, element), 0};
-  s.forward_workspace = s.evaluation_workspace =
-      s.backward_workspace = {facts::workspace_bytes(in, element), 0};
-  s.reads_input = (backward_reads & static_cast<unsigned>(reads::input)) != 0;
-  s.reads_output = (backward_reads & static_cast<unsigned>(reads::output)) != 0;
-  s.in_place_forward = s.in_place_backward = facts::in_place;
+  stage s = detail::stage_of<facts>(in, L::output_shape(in).size(), L::backward_reads, element);
   s.fuses = facts::fuses;
   s.as_activation = static_cast<unsigned char>(facts::as_activation);
-  s.parameters = block.numbers;
-  s.parameter_block = block.size;
-  s.state_block = block_layout{facts::state(in), element}.size;
-  s.forward_flops = s.tape_flops = w.forward;
-  s.backward_flops = w.backward;
-  s.input_gradient_flops = w.input_gradient;
   return s;
 }
 

@@ -72,24 +72,7 @@ struct described_bundle {
 template <bundle_layer L>
 constexpr stage describe_bundle(const bundle& in, std::size_t element) {
   using facts = described_bundle<L>;
-  constexpr auto backward_reads = static_cast<unsigned>(L::backward_reads);
-  const work w = facts::flops(in);
-  const block_layout block{facts::parameters(in), element};
-  stage s{};
-  s.output = {facts::output_shapes(in).numbers() * element, 0};
-  s.tape = {facts::tape_bytes(in, element), 0};
-  s.forward_workspace = s.evaluation_workspace =
-      s.backward_workspace = {facts::workspace_bytes(in, element), 0};
-  s.reads_input = (backward_reads & static_cast<unsigned>(reads::input)) != 0;
-  s.reads_output = (backward_reads & static_cast<unsigned>(reads::output)) != 0;
-  s.in_place_forward = s.in_place_backward = facts::in_place;
-  s.parameters = block.numbers;
-  s.parameter_block = block.size;
-  s.state_block = block_layout{facts::state(in), element}.size;
-  s.forward_flops = s.tape_flops = w.forward;
-  s.backward_flops = w.backward;
-  s.input_gradient_flops = w.input_gradient;
-  return s;
+  return detail::stage_of<facts>(in, facts::output_shapes(in).numbers(), L::backward_reads, element);
 }
 
 } // namespace cairn
