@@ -61,7 +61,7 @@ struct gradients_seen {
   int used[2] = {};
   int unused[2] = {};
 };
-inline gradients_seen split_seen;
+inline thread_local gradients_seen split_seen;
 
 // (value, gate) = (u x, v x), feature by feature, with parameters u and v.
 struct Split {
