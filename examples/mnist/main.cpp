@@ -152,7 +152,7 @@ picture_panel panel_of(std::string name, std::span<const op> ops, std::span<cons
 template <class Policy>
 picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
-  return panel_of<plan>(name, plan::training.ops(), plan::memory.live);
+  return panel_of<plan>(name, plan::training.ops(), plan::trained::memory.live);
 }
 
 // One row of the table: a name on the command line, and the instantiation behind it.
@@ -263,7 +263,7 @@ void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const sol
   write_svg(j.picture,
             draw_schedules(panels, {.title = "One training step of examples/mnist",
                                     .stage_names = stage_names<plan>(),
-                                    .store_all_peak = plan::memory.arena,
+                                    .store_all_peak = plan::trained::memory.arena,
                                     .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
   std::printf("the schedule is drawn in %s\n", j.picture.c_str());
 }

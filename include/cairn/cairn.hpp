@@ -159,6 +159,7 @@
 #include <cairn/net/composite.hpp>          // a chain as a stage of another
 #include <cairn/net/cross_entropy_loss.hpp> // CrossEntropyLoss
 #include <cairn/net/curve_picture.hpp>      // time against memory, drawn
+#include <cairn/net/element_stage.hpp>      // a layer or a block as a stage of its chain
 #include <cairn/net/elements.hpp>           // packs of elements made one
 #include <cairn/net/execute.hpp>            // walks a program
 #include <cairn/net/function_of.hpp>        // the function of a network, without its schedule

@@ -114,7 +114,7 @@ figures describe_step(const char* mode, std::size_t depth) {
   out.batch = Batch;
   out.depth = depth;
   out.parameters = plan::parameters;
-  out.arena = plan::memory.arena;
+  out.arena = plan::trained::memory.arena;
   out.fused = plan::fused;
   out.flops =
       static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);

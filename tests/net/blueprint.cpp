@@ -58,9 +58,9 @@ TEST_CASE("blueprint: a policy costs what it says") {
 }
 
 TEST_CASE("blueprint: evaluation needs two activations, however long the network is") {
-  static_assert(blueprint_of<Two, 4>::evaluation_memory.arena == 2 * value);
-  static_assert(blueprint_of<Eight, 4>::evaluation_memory.arena == 2 * value);
-  static_assert(blueprint_of<checkpoint<sqrt_n, Eight>, 4>::evaluation_memory.arena == 2 * value);
+  static_assert(blueprint_of<Two, 4>::evaluated::memory.arena == 2 * value);
+  static_assert(blueprint_of<Eight, 4>::evaluated::memory.arena == 2 * value);
+  static_assert(blueprint_of<checkpoint<sqrt_n, Eight>, 4>::evaluated::memory.arena == 2 * value);
 }
 
 TEST_CASE("blueprint: parameters lie in the order in which backward finishes them") {

@@ -48,15 +48,15 @@ TEST_CASE("bundle_facts: the gradient of an output that nobody uses has no bytes
   // Three values stay, two of them of two tensors. The most there is at once: the forward that makes the last value but
   // one, beside the two tensors that it is made from; or, if the second has a gradient, the backward of the last Linear
   // but one, with a gradient of two tensors on either side.
-  static_assert(dropped::memory.arena == 5 * value + 2 * value + value);
-  static_assert(used::memory.arena == 5 * value + 4 * value);
-  CHECK(dropped::memory.bound < used::memory.bound);
+  static_assert(dropped::trained::memory.arena == 5 * value + 2 * value + value);
+  static_assert(used::trained::memory.arena == 5 * value + 4 * value);
+  CHECK(dropped::trained::memory.bound < used::trained::memory.bound);
 }
 
 TEST_CASE("bundle_facts: a mask costs no bytes") {
   using with = blueprint_of<Sequential<Inputs<dims<16>, constant<16>>, Wide, testing::Masked<>, Wide>, 4>;
   using without = blueprint_of<Sequential<Inputs<dims<16>>, Wide, Wide>, 4>;
-  static_assert(with::memory.arena == without::memory.arena);
+  static_assert(with::trained::memory.arena == without::trained::memory.arena);
   static_assert(with::network_hash != without::network_hash);
 }
 

@@ -106,13 +106,13 @@ TEST_CASE("fused_update: the peak has a layer's gradients in it, computed by han
   static_assert(peak_activation_bytes<fused_update<Sequential<checkpoint<store_all, Two>>>, 4> ==
                 peak_activation_bytes<Sequential<checkpoint<store_all, Two>>, 4> + gradients);
   // Two buckets of a layer each on several ranks.
-  static_assert(blueprint_of<fused_update<Two>, 4, float, used_in_backward<1, 2>>::memory.arena ==
+  static_assert(blueprint_of<fused_update<Two>, 4, float, used_in_backward<1, 2>>::trained::memory.arena ==
                 value + 2 * gradients);
   // The plan of the curve knows them.
   using plan = blueprint_of<fused_update<Two>, 4>;
-  static_assert(plan::memory.live[plan::training.turn] ==
-                blueprint_of<Two, 4>::memory.live[plan::training.turn]);
-  static_assert(highest({plan::memory.live.data(), plan::training.count}) == 3 * value + gradients);
+  static_assert(plan::trained::memory.live[plan::training.turn] ==
+                blueprint_of<Two, 4>::trained::memory.live[plan::training.turn]);
+  static_assert(highest({plan::trained::memory.live.data(), plan::training.count}) == 3 * value + gradients);
 }
 
 TEST_CASE("fused_update: a budget is one for activations and gradients together") {
@@ -120,9 +120,9 @@ TEST_CASE("fused_update: a budget is one for activations and gradients together"
   constexpr std::size_t most = peak_activation_bytes<fused_update<Deep>, 64>;
   constexpr std::size_t bytes = (least + most) / 2;
   using plan = blueprint_of<fused_update<checkpoint<budget<bytes>, Deep>>, 64>;
-  static_assert(plan::memory.arena <= bytes);
-  static_assert(plan::memory.arena > least);
-  static_assert(plan::memory.windows[0].where == region::workspace);
+  static_assert(plan::trained::memory.arena <= bytes);
+  static_assert(plan::trained::memory.arena > least);
+  static_assert(plan::trained::memory.windows[0].where == region::workspace);
 }
 
 TEST_CASE("fused_update: it is the same network on the same schedule, in another arena") {
@@ -130,8 +130,8 @@ TEST_CASE("fused_update: it is the same network on the same schedule, in another
   using fused = blueprint_of<fused_update<checkpoint<sqrt_n, Deep>>, 4>;
   static_assert(plain::network_hash == fused::network_hash && plain::schedule_hash == fused::schedule_hash);
   static_assert(!plain::fused && fused::fused);
-  static_assert(plain::windows.count == 0 && fused::memory.windows.size() >= fused::windows.count);
-  static_assert(fused::evaluation_memory.arena == plain::evaluation_memory.arena);
+  static_assert(plain::windows.count == 0 && fused::trained::memory.windows.size() >= fused::windows.count);
+  static_assert(fused::evaluated::memory.arena == plain::evaluated::memory.arena);
   // A layer is never cut.
   constexpr const auto& buckets = fused::buckets<1, true>;
   static_assert(buckets.size() == 2 + 3 * 3 + 7);

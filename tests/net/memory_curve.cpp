@@ -23,9 +23,9 @@ TEST_CASE("the curve of a network goes from less than any policy's memory to sto
   using all = blueprint_of<Net, 32>;
   using root = blueprint_of<checkpoint<sqrt_n, Net>, 32>;
   REQUIRE(curve.size() > 3);
-  CHECK(curve[0].bytes < root::memory.arena);
+  CHECK(curve[0].bytes < root::trained::memory.arena);
   CHECK(curve[curve.size() - 1].cost == flops(all::whole, all::training.ops()));
-  CHECK(curve[curve.size() - 1].bytes <= all::memory.arena);
+  CHECK(curve[curve.size() - 1].bytes <= all::trained::memory.arena);
   for (std::size_t i = 1; i < curve.size(); ++i) {
     CHECK(curve[i].bytes > curve[i - 1].bytes);
     CHECK(curve[i].cost < curve[i - 1].cost);
@@ -34,7 +34,7 @@ TEST_CASE("the curve of a network goes from less than any policy's memory to sto
 
 TEST_CASE("what the compiler solves is never better than the curve, and at most 3 percent worse") {
   const memory_curve<Net, 32> curve;
-  constexpr std::size_t bytes = blueprint_of<Net, 32>::memory.arena * 6 / 10;
+  constexpr std::size_t bytes = blueprint_of<Net, 32>::trained::memory.arena * 6 / 10;
   using solved = blueprint_of<checkpoint<budget<bytes>, Net>, 32>;
   static_assert(peak_activation_bytes<checkpoint<budget<bytes>, Net>, 32> <= bytes);
   const auto step = curve.within(bytes);

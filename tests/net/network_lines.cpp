@@ -74,7 +74,7 @@ void check_sums() {
   CHECK(forwards == planned);
   CHECK(work == flops(plan::whole, plan::training.ops()));
   // At the turn what is kept lives, and the output, on which its gradient lies.
-  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::memory.live[plan::training.turn]);
+  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.turn]);
 }
 
 } // namespace

@@ -36,8 +36,13 @@ struct planned {
 template <class Model, std::size_t Batch, class T>
 planned<T> plan() {
   using b = cairn::blueprint_of<Model, Batch, T>;
-  return {&cairn::program_of<b, T, queue>, b::memory.arena,    b::memory.bound, b::evaluation_memory.arena,
-          b::evaluation_memory.bound,      b::parameter_block, b::state_block};
+  return {&cairn::program_of<b, T, queue>,
+          b::trained::memory.arena,
+          b::trained::memory.bound,
+          b::evaluated::memory.arena,
+          b::evaluated::memory.bound,
+          b::parameter_block,
+          b::state_block};
 }
 
 // What a step makes.

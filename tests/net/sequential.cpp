@@ -27,7 +27,7 @@ TEST_CASE("sequential: parts in parts are the same chain") {
   static_assert(flat::order == in_parts::order);
   static_assert(flat::network_hash == in_parts::network_hash);
   static_assert(flat::schedule_hash == in_parts::schedule_hash);
-  static_assert(flat::memory.arena == in_parts::memory.arena);
+  static_assert(flat::trained::memory.arena == in_parts::trained::memory.arena);
   testing::check_network<InParts, 4, float>();
 }
 

@@ -24,5 +24,6 @@ TEST_CASE("buffer: what is alive at each op") {
   constexpr auto live = live_bytes<5>(list);
   static_assert(live[0] == 10 && live[1] == 15 && live[2] == 12 && live[3] == 5 && live[4] == 0);
   static_assert(highest(live) == 15 && highest({}) == 0);
+  static_assert(most_live<5>(list) == 15 && most_live<5>({}) == 0);
   CHECK(highest(live) == 15);
 }

@@ -19,19 +19,20 @@ constexpr std::string_view spelled() {
 #endif
 }
 
+// What stands around the type's name in that, found once.
+inline constexpr std::size_t spelled_before = spelled<double>().find("double");
+inline constexpr std::size_t spelled_after = spelled<double>().size() - spelled_before - 6;
+
 } // namespace detail
 
 // The name of a type as the compiler spells it, without this library's namespace in front. Two compilers may spell a
 // template argument differently (8 and 8UL).
 template <class T>
 constexpr std::string_view type_name() {
-  constexpr std::string_view probe = detail::spelled<double>();
-  constexpr std::size_t before = probe.find("double");
-  constexpr std::size_t after = probe.size() - before - 6;
   std::string_view name = detail::spelled<T>();
-  name.remove_prefix(before);
+  name.remove_prefix(detail::spelled_before);
   // g++ appends what it knows of std::string_view; the name ends where that of `double` did.
-  name.remove_suffix(after);
+  name.remove_suffix(detail::spelled_after);
   if (name.substr(0, 7) == "cairn::") name.remove_prefix(7);
   return name;
 }

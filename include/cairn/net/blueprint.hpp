@@ -17,6 +17,7 @@
 #include <cairn/net/bundle_shapes.hpp>
 #include <cairn/net/checked_network.hpp>
 #include <cairn/net/composite.hpp>
+#include <cairn/net/element_stage.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/shapes.hpp>
 #include <cairn/plan/buckets.hpp>
@@ -61,14 +62,6 @@ struct inner_blueprint {
                 std::remove_pointer_t<decltype(input())>, Chain::batch, Chain::element, composite<Block>::as>;
 };
 
-// The block at element I of a chain of bundles as a stage; nothing for a layer.
-template <class Chain, std::size_t I, class E, bool Block>
-struct block_stage {};
-template <class Chain, std::size_t I, class E>
-struct block_stage<Chain, I, E, true> {
-  static constexpr const stage& value = Chain::template inner<I>::as_stage;
-};
-
 template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
           class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, std::index_sequence<Index...>> {
@@ -105,26 +98,22 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr stage describe_element() {
     stage s{};
     if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
-    else if constexpr (composite<E>::is) s = inner<I>::as_stage;
-    else s = describe<E>(shapes.input[I], Element);
+    else s = inner<I>::as_stage;
     s.type = named<E>;
     return s;
   }
+  template <std::size_t I, class E>
+  using answers =
+      std::conditional_t<several || composite<E>::is, chain_element<self, I, E>, plain_element<E>>;
   static constexpr std::array<stage, sizeof...(Elements)> element_stages{
-      describe_element<Index, Elements>()...};
+      answers<Index, Elements>::as_stage(shapes.input[Index], Element)...};
   static constexpr std::array<stage, size> stages = [] {
     std::array<stage, size> list{};
     for (std::size_t i = 0; i < size; ++i) list[i] = element_stages[order[i]];
     return list;
   }();
 
-  // Does element I add to what it makes? A block does not.
-  template <class E>
-  static constexpr bool adds_of() {
-    if constexpr (composite<E>::is || !layer<E>) return false;
-    else return described<E>::adds;
-  }
-  static constexpr std::array<bool, sizeof...(Elements)> adds{adds_of<Elements>()...};
+  static constexpr std::array<bool, sizeof...(Elements)> adds{answers<Index, Elements>::adds()...};
   static constexpr bool first_adds = adds[order[0]];
   static constexpr bool last_adds =
       adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;
@@ -238,13 +227,11 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   };
   static constexpr chain whole = source::value;
 
-  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again.
+  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again. Neither
+  // is planned before somebody asks, and of each only what is asked for: the memory of the one is trained::memory.
   using trained = plan_of<source, sound_policy<Policy, source>>;
   using evaluated = plan_of<source, way_up>;
   static constexpr const auto& training = trained::schedule;
-  static constexpr const auto& memory = trained::memory;
-  static constexpr const auto& evaluation = evaluated::schedule;
-  static constexpr const auto& evaluation_memory = evaluated::memory;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
   static constexpr std::size_t largest_block = [] { // of one stage
@@ -265,7 +252,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   static constexpr bool last_writes_output = [] {
     for (std::size_t t = 0; t != training.lasting; ++t) {
       const op& o = training.storage[t];
-      if (o.kind == op_kind::forward && memory.at[t].output.where == region::output &&
+      if (o.kind == op_kind::forward && trained::memory.at[t].output.where == region::output &&
           !stages[o.position].tape_without_output)
         return true;
     }
@@ -279,10 +266,10 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     const bool adds_at_turn = As == role::residual && !whole.lent_output;
     const bool adds_at_end = As == role::residual && !whole.lent_input_gradient;
     s.output = {numbers_in(shapes.output) * Element, 0};
-    s.tape = {0, memory.tape};
-    s.forward_workspace = {0, memory.forward_workspace};
-    s.evaluation_workspace = {0, evaluation_memory.forward_workspace};
-    s.backward_workspace = {0, memory.backward_workspace};
+    s.tape = {0, trained::memory.tape};
+    s.forward_workspace = {0, trained::memory.forward_workspace};
+    s.evaluation_workspace = {0, evaluated::memory.forward_workspace};
+    s.backward_workspace = {0, trained::memory.backward_workspace};
     for (std::size_t t = training.turn + 1; t < training.count; ++t) {
       const op& o = training.storage[t];
       const bool first = o.position == 0;
@@ -303,7 +290,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     const auto part = [](std::size_t from, std::size_t to) {
       return flops(whole, training.ops().subspan(from, to - from));
     };
-    s.forward_flops = flops(whole, evaluation.ops()) + (adds_at_turn ? out : 0);
+    s.forward_flops = flops(whole, evaluated::schedule.ops()) + (adds_at_turn ? out : 0);
     s.tape_flops = part(0, training.lasting);
     s.input_gradient_flops = stages[0].input_gradient_flops + (adds_at_end ? out : 0);
     s.backward_flops = part(training.turn, training.count) + (adds_at_end ? out : 0);
@@ -373,8 +360,8 @@ using blueprint_of = typename detail::whole_blueprint<Model, Batch, sizeof(T), U
 // out-of-memory test. Not in it: parameters, their gradients and the optimizer's state, which do not depend on Batch.
 //
 // Of a fused_update<...> the gradients are in it: they lie in the arena, a layer's at a time. On several ranks it is
-// trainer<...>::plan::memory.arena that counts, as the arena has two buckets.
+// trainer<...>::plan::trained::memory.arena that counts, as the arena has two buckets.
 template <class Model, std::size_t Batch, class T = float>
-inline constexpr std::size_t peak_activation_bytes = blueprint_of<Model, Batch, T>::memory.arena;
+inline constexpr std::size_t peak_activation_bytes = blueprint_of<Model, Batch, T>::trained::arena;
 
 } // namespace cairn

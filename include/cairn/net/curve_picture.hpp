@@ -41,7 +41,7 @@ public:
   // store_all; the solver may say of that, as of any schedule, that it needs a value more than it does. Its name stands
   // where the least memory is, because the other end is full of policies.
   void add_curve() {
-    const chart_point last = point_of(plain::memory.arena, curve_.cost_of(plain::training.ops()));
+    const chart_point last = point_of(plain::trained::memory.arena, curve_.cost_of(plain::training.ops()));
     chart_line stair{.colour = curve_colour, .markers = false};
     const auto add = [&](const chart_point& p) {
       if (!stair.points.empty()) stair.points.push_back({p.x, stair.points.back().y});
@@ -64,7 +64,7 @@ public:
     using plan =
         blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
     const std::string name = typed_name(type_name<Policy>());
-    const chart_point at = point_of(plan::memory.arena, curve_.cost_of(plan::training.ops()));
+    const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
     const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
     for (chart_line& line : chart_.lines)
       if (line.colour == policy_colour && near(line.points[0].x, at.x) && near(line.points[0].y, at.y)) {

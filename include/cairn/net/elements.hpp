@@ -95,8 +95,10 @@ struct flattened<Repeat<N, Block>> {
   static constexpr std::size_t stages = N * flattened<Block>::stages;
 
   static constexpr std::uint32_t* write(std::uint32_t* order, std::uint32_t first) {
-    for (std::size_t i = 0; i < N; ++i) order = flattened<Block>::write(order, first);
-    return order;
+    constexpr std::size_t one = flattened<Block>::stages;
+    if constexpr (N > 0) flattened<Block>::write(order, first);
+    for (std::size_t i = one; i < stages; ++i) order[i] = order[i - one]; // no call for each
+    return order + stages;
   }
 };
 

@@ -73,7 +73,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     (o.wants_tape ? output ? u.taped : u.tapes_only : u.forwards) += times;
   };
   const auto& training = Chain::training;
-  for (const op& o : Chain::evaluation.ops())
+  for (const op& o : Chain::evaluated::schedule.ops())
     if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
   for (std::size_t t = 0; t < training.turn; ++t) {
     const op& o = training.storage[t];

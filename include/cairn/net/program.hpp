@@ -118,10 +118,11 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
   static constexpr program<T, Queue> value = [] {
     program<T, Queue> p{};
     p.as = Blueprint::as;
-    p.training = {Blueprint::training.ops(), Blueprint::memory.at.data(), Blueprint::training.turn,
+    p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.turn,
                   Blueprint::training.lasting, Blueprint::training.lasting_output};
-    p.evaluation = {Blueprint::evaluation.ops(), Blueprint::evaluation_memory.at.data(),
-                    Blueprint::evaluation.turn, Blueprint::evaluation.turn, true};
+    using evaluated = typename Blueprint::evaluated;
+    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.turn,
+                    evaluated::schedule.turn, true};
     p.adds_at_turn = Blueprint::as == role::residual && !Blueprint::whole.lent_output;
     p.adds_at_end = Blueprint::as == role::residual && !Blueprint::whole.lent_input_gradient;
     p.elements = elements;

@@ -65,8 +65,21 @@ struct shape_walk<Body, pack<Elements...>> {
     constexpr auto order = order_of<Body>();
     walked_shapes<size> out{};
     shape now = in;
-    for (std::size_t i = 0; i + 1 < order.size() && i < stages; ++i) {
-      const std::size_t e = order[i];
+    const std::uint32_t* const run = order.data();
+    const std::size_t count = order.size() - 1 < stages ? order.size() - 1 : stages;
+    std::array<shape, size + 1> made{};          // by each element
+    std::array<std::size_t, size + 1> started{}; // where each ran last
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t e = run[i];
+      if (out.seen[e] && out.input[e] == now) {
+        // As it was when this element ran before; and as long as the same elements follow, so do the same shapes. A
+        // Repeat is walked once, however many blocks it has.
+        const std::size_t period = i - started[e];
+        while (i + 1 < count && run[i + 1] == run[i + 1 - period]) ++i;
+        for (std::size_t k = i + 1 - period; k <= i; ++k) started[run[k]] = k;
+        now = made[run[i]];
+        continue;
+      }
       // A repeated element takes the same shape each time.
       if (!rules[e].accepts(now) || (out.seen[e] && !(out.input[e] == now))) {
         out.fault = i;
@@ -77,7 +90,8 @@ struct shape_walk<Body, pack<Elements...>> {
       }
       out.seen[e] = true;
       out.input[e] = now;
-      now = rules[e].output(now);
+      started[e] = i;
+      now = made[e] = rules[e].output(now);
     }
     out.output = now;
     return out;

@@ -46,7 +46,7 @@ struct within_budget {
   template <std::size_t Slots>
   using route_for = solved_route<solution, Slots>;
   template <std::size_t Slots>
-  static constexpr std::size_t arena_of = plan_of<Source, route_for<Slots>>::memory.arena;
+  static constexpr std::size_t arena_of = plan_of<Source, route_for<Slots>>::arena;
 
   template <std::size_t Below>
   static constexpr std::size_t find() {
@@ -64,7 +64,7 @@ struct within_budget {
   template <class Refused>
   using refusal =
       budget_of<bytes_given<Bytes>,
-                least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::memory.arena>>;
+                least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::arena>>;
 
   static constexpr void plan(const chain&, route& out) {
     solution::walk(slots, out); // the tightest, if it does not fit

@@ -33,17 +33,43 @@ constexpr list<std::size_t, with(Ops, 1)> live_bytes(std::span<const buffer> buf
   list<std::size_t, with(Ops, 2)> gone(ops + 2);
   std::size_t* const live = out.data();
   std::size_t* const goes = gone.data();
-  for (const buffer& b : buffers) {
-    live[b.birth] += b.bytes;
-    goes[b.death + 1] += b.bytes;
+  const buffer* const all = buffers.data(); // a span's iterators are calls, which constants pay for
+  const std::size_t count = buffers.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    live[all[i].birth] += all[i].bytes;
+    goes[all[i].death + 1] += all[i].bytes;
   }
   for (std::size_t t = 1; t < ops; ++t) live[t] += live[t - 1] - goes[t];
   return out;
 }
 
+// The most of them at any op, without a list of all.
+template <std::size_t Ops>
+constexpr std::size_t most_live(std::span<const buffer> buffers, std::size_t ops = Ops) {
+  list<std::size_t, with(Ops, 2)> changes(ops + 2); // modulo 2^64: what goes may be more than what comes
+  std::size_t* const change = changes.data();
+  const buffer* const all = buffers.data();
+  const std::size_t count = buffers.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t bytes = all[i].bytes;
+    change[all[i].birth] += bytes;
+    change[all[i].death + 1] -= bytes;
+  }
+  std::size_t now = 0;
+  std::size_t most = 0;
+  for (std::size_t t = 0; t < ops; ++t) {
+    now += change[t];
+    if (now > most) most = now;
+  }
+  return most;
+}
+
 constexpr std::size_t highest(std::span<const std::size_t> list) {
   std::size_t most = 0;
-  for (const std::size_t item : list) most = item > most ? item : most;
+  const std::size_t* const items = list.data();
+  const std::size_t count = list.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (items[i] > most) most = items[i];
   return most;
 }
 

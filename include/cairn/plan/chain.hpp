@@ -107,7 +107,7 @@ struct chain {
   // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.
   constexpr std::size_t value_bytes(std::size_t k) const {
     if (!values.empty()) return values[k].value_bytes(batch);
-    return k == 0 ? input.at(batch) : stages[k - 1].output.at(batch);
+    return k == 0 ? input.at(batch) : stages.data()[k - 1].output.at(batch);
   }
   // Bytes of the gradient of value k: less than the value's if somebody leaves one of its tensors unused.
   constexpr std::size_t gradient_bytes(std::size_t k) const {

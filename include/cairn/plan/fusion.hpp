@@ -10,14 +10,18 @@ namespace cairn::detail {
 
 // The next op that does work, or ops.size().
 constexpr std::size_t next_work(std::span<const op> ops, std::size_t t) {
-  for (++t; t < ops.size() && ops[t].is_discard();) ++t;
+  const op* const all = ops.data();
+  const std::size_t count = ops.size();
+  for (++t; t < count && all[t].kind >= op_kind::discard_value;) ++t;
   return t;
 }
 
 // Is value k discarded between op t and the next one that does work? Then op t is the last to read it.
 constexpr bool value_ends(std::span<const op> ops, std::size_t t, std::size_t k) {
-  for (++t; t < ops.size() && ops[t].is_discard(); ++t)
-    if (ops[t].kind == op_kind::discard_value && ops[t].position == k) return true;
+  const op* const all = ops.data();
+  const std::size_t count = ops.size();
+  for (++t; t < count && all[t].kind >= op_kind::discard_value; ++t) // is_discard()
+    if (all[t].kind == op_kind::discard_value && all[t].position == k) return true;
   return false;
 }
 
@@ -42,14 +46,17 @@ constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size
 // Lets a product do the activation after it, and the derivative of the activation before it, where that one is the
 // very next op and works in place.
 constexpr void fuse(const chain& c, std::span<op> ops) {
-  for (std::size_t t = 0; t < ops.size(); ++t) {
-    op& o = ops[t];
+  op* const all = ops.data();
+  const std::size_t count = ops.size();
+  const stage* const stages = c.stages.data();
+  for (std::size_t t = 0; t < count; ++t) {
+    op& o = all[t];
     const bool forward = o.kind == op_kind::forward;
-    if (o.absorbed || (!forward && o.kind != op_kind::backward) || !c[o.position].fuses) continue;
+    if (o.absorbed || (!forward && o.kind != op_kind::backward) || !stages[o.position].fuses) continue;
     const std::size_t u = next_work(ops, t);
-    if (u == ops.size() || ops[u].kind != o.kind || c[ops[u].position].as_activation == 0) continue;
+    if (u == count || all[u].kind != o.kind || stages[all[u].position].as_activation == 0) continue;
     o.takes_next = forward ? takes_forward(c, ops, t, u) : takes_backward(c, ops, t, u);
-    ops[u].absorbed = o.takes_next;
+    all[u].absorbed = o.takes_next;
   }
 }
 

@@ -22,14 +22,18 @@ constexpr bool is_own(holder h) { return h >= regions; }
 // How many buffers a schedule has, if nothing is done in place.
 constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
   std::size_t sum = 1 + c.windows.size(); // the gradient at the turn
-  for (const op& o : ops) {
+  const auto there = [&c](const bytes& b) { return b.per_sample * c.batch + b.per_batch != 0 ? 1U : 0U; };
+  const op* const all = ops.data();
+  const stage* const stages = c.stages.data();
+  const std::size_t count = ops.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    const op& o = all[t];
     if (o.kind != op_kind::forward && o.kind != op_kind::backward) continue;
-    const stage& s = c[o.position];
-    if (o.kind == op_kind::backward)
-      sum += (s.backward_workspace.at(c.batch) != 0 ? 1U : 0U) + (o.wants_input_gradient ? 1U : 0U);
+    const stage& s = stages[o.position];
+    if (o.kind == op_kind::backward) sum += there(s.backward_workspace) + (o.wants_input_gradient ? 1U : 0U);
     else
       sum += (o.wants_output || !s.tape_without_output ? 1U : 0U) + (o.wants_tape ? 1U : 0U) +
-             ((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c.batch) != 0 ? 1U : 0U);
+             there(o.wants_tape ? s.forward_workspace : s.evaluation_workspace);
   }
   return sum;
 }
@@ -58,53 +62,61 @@ public:
   tracer& operator=(const tracer&) = delete;
 
   constexpr void walk() {
+    const op* const ops = ops_.data();
+    const std::size_t count = ops_.size();
     value_[0] = lent(region::input);
-    for (std::size_t t = 0; t < ops_.size(); ++t) {
-      const op& o = ops_[t];
+    for (std::size_t t = 0; t < count; ++t) {
+      const op& o = ops[t];
+      operands_of<holder>& uses = uses_[t];
       now_ = static_cast<std::uint32_t>(t);
       switch (o.kind) {
-      case op_kind::forward: forward(o); break;
-      case op_kind::turn: turn(); break;
-      case op_kind::backward: backward(o); break;
+      case op_kind::forward: forward(o, uses); break;
+      case op_kind::turn: turn(uses); break;
+      case op_kind::backward: backward(o, uses); break;
       // A discard is no use: a buffer lives until the last op that works on it.
-      case op_kind::discard_value: uses().input = value_[o.position]; break;
-      case op_kind::discard_tape: uses().input = tape_[o.position]; break;
-      case op_kind::discard_gradient: uses().input = gradient_[o.position]; break;
+      case op_kind::discard_value: uses.input = value_[o.position]; break;
+      case op_kind::discard_tape: uses.input = tape_[o.position]; break;
+      case op_kind::discard_gradient: uses.input = gradient_[o.position]; break;
       }
     }
     use(gradient_[0]); // it is handed out when the walk is over
-    for (std::size_t b = 0; b < out_.count; ++b) mark_stacked(buffers_[b]);
+    const std::size_t made = out_.count;
+    for (std::size_t k = 0; k < made; ++k) {
+      buffer& b = buffers_[k];
+      b.stacked = ops[b.birth].kind == op_kind::forward && ops[b.death].kind != op_kind::forward;
+    }
     if (out_.output_buffer != 0) buffers_[out_.output_buffer - regions].bytes = 0;
   }
 
 private:
-  constexpr operands_of<holder>& uses() { return uses_[now_]; }
-
   constexpr holder make(std::size_t bytes) {
     if (bytes == 0) return 0;
-    buffers_[out_.count] = {.bytes = bytes, .birth = now_, .death = now_};
-    return static_cast<holder>(regions + out_.count++);
+    const std::size_t k = out_.count++;
+    buffers_[k] = {.bytes = bytes, .birth = now_, .death = now_};
+    return static_cast<holder>(regions + k);
+  }
+  constexpr holder make(const bytes& b) {
+    return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_));
   }
   constexpr holder use(holder h) {
-    if (is_own(h)) buffers_[h - regions].death = now_;
+    if (h >= regions) buffers_[h - regions].death = now_; // is_own(h)
     return h;
   }
 
-  constexpr void forward(const op& o) {
+  constexpr void forward(const op& o, operands_of<holder>& uses) {
     const std::size_t i = o.position;
-    const stage& s = c_[i];
-    uses().input = use(value_[i]);
-    if (o.wants_output) uses().output = value_[i + 1] = use(result_of(i));
-    else if (!s.tape_without_output)
-      uses().output = make(c_.value_bytes(i + 1)); // written, but read by nobody
-    if (o.wants_tape) uses().tape = tape_[i] = make(c_.tape_bytes(i));
-    if (!o.absorbed)
-      uses().workspace = make((o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(c_.batch));
+    const stage& s = stages_[i];
+    uses.input = use(value_[i]);
+    if (o.wants_output) uses.output = value_[i + 1] = use(result_of(i, s));
+    else if (!s.tape_without_output) uses.output = make(c_.value_bytes(i + 1)); // written, but read by nobody
+    if (o.wants_tape) uses.tape = tape_[i] = make(s.tape);
+    if (!o.absorbed) uses.workspace = make(o.wants_tape ? s.forward_workspace : s.evaluation_workspace);
   }
 
   // Where stage i puts its value.
-  constexpr holder result_of(std::size_t i) {
-    const bool in_place = is_own(value_[i]) && c_.in_place_forward(i) && value_ends(ops_, now_, i);
+  constexpr holder result_of(std::size_t i, const stage& s) {
+    const bool in_place =
+        s.in_place_forward && is_own(value_[i]) && c_.same_layout(i) && value_ends(ops_, now_, i);
     if (c_.lent_output && i + 1 == c_.size()) {
       if (in_place && out_.output_buffer == 0) out_.output_buffer = value_[i];
       return lent(region::output);
@@ -113,46 +125,42 @@ private:
   }
 
   // The gradient of the last value comes in: in the value's place, if nobody reads that again.
-  constexpr void turn() {
+  constexpr void turn(operands_of<holder>& uses) {
     const std::size_t n = c_.size();
     const std::size_t next = next_work(ops_, now_);
     const bool back = next < ops_.size();
     holder& gradient = gradient_[n];
-    uses().input = use(value_[n]);
+    uses.input = use(value_[n]);
     if (c_.lent) gradient = lent(region::output_gradient);
     else if (back) gradient = value_ends(ops_, now_, n) ? value_[n] : make(c_.gradient_bytes(n));
-    uses().output_gradient = use(gradient);
+    uses.output_gradient = use(gradient);
   }
 
-  constexpr void backward(const op& o) {
+  constexpr void backward(const op& o, operands_of<holder>& uses) {
     const std::size_t i = o.position;
-    const stage& s = c_[i];
-    uses().output_gradient = use(gradient_[i + 1]);
-    if (s.reads_input) uses().input = use(value_[i]);
-    if (s.reads_output) uses().output = use(value_[i + 1]);
-    if (s.keeps_tape()) uses().tape = use(tape_[i]);
-    if (!o.absorbed) uses().workspace = make(s.backward_workspace.at(c_.batch));
-    use_windows(i);
+    const stage& s = stages_[i];
+    const holder above = gradient_[i + 1];
+    uses.output_gradient = use(above);
+    if (s.reads_input) uses.input = use(value_[i]);
+    if (s.reads_output) uses.output = use(value_[i + 1]);
+    if (s.keeps_tape()) uses.tape = use(tape_[i]);
+    if (!o.absorbed) uses.workspace = make(s.backward_workspace);
+    if (window_count_ > 0) use_windows(i);
     if (!o.wants_input_gradient) return;
-    const bool kept = c_.keeps_output_gradient && gradient_[i + 1] == lent(region::output_gradient);
+    const bool kept = c_.keeps_output_gradient && above == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
-    else if (c_.in_place_backward(i) && !kept) gradient_[i] = gradient_[i + 1];
+    else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradient_[i] = above;
     else gradient_[i] = make(c_.gradient_bytes(i));
-    uses().input_gradient = use(gradient_[i]);
+    uses.input_gradient = use(gradient_[i]);
   }
 
   // The windows that are open during the backward of stage i.
   constexpr void use_windows(std::size_t i) {
-    const std::size_t count = c_.windows.size();
-    for (; opened_ < count && c_.windows[opened_].from == i; ++opened_)
+    for (; opened_ < window_count_ && c_.windows[opened_].from == i; ++opened_)
       out_.windows[opened_] = make(c_.windows[opened_].bytes);
     for (std::size_t w = closed_; w < opened_; ++w)
       if (c_.windows[w].to <= i) use(out_.windows[w]);
     while (closed_ < opened_ && c_.windows[closed_].to >= i) ++closed_; // two may close the other way round
-  }
-
-  constexpr void mark_stacked(buffer& b) const {
-    b.stacked = ops_[b.birth].kind == op_kind::forward && ops_[b.death].kind != op_kind::forward;
   }
 
   const chain& c_;
@@ -164,7 +172,10 @@ private:
   list<holder, with(Stages, 1)> values_;
   list<holder, with(Stages, 1)> gradients_;
   list<holder, with(Stages, 1)> tapes_;
-  // Pointers, because every call costs the compiler time.
+  // Pointers and numbers, because every call costs the compiler time.
+  const std::size_t batch_ = c_.batch;
+  const std::size_t window_count_ = c_.windows.size();
+  const stage* const stages_ = c_.stages.data();
   buffer* const buffers_ = out_.buffers.data();
   operands_of<holder>* const uses_ = out_.uses.data();
   holder* const value_ = values_.data();

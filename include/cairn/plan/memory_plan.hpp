@@ -57,21 +57,25 @@ constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t
   const buffer* const buffers = lives.buffers.data();
   buffer* const chosen = out.buffers.data();
   std::uint32_t* const from = out.from.data();
+  const bool whole = which == part::whole;
   std::size_t tape = 0;
+  std::size_t count = 0;
   for (std::size_t b = 0; b < lives.count; ++b) {
-    const bool made_up = buffers[b].birth <= turn;
-    const bool kept = which != part::whole && made_up && buffers[b].death > turn;
-    if (buffers[b].bytes == 0) continue;
-    if (which != part::whole && !kept && made_up != (which == part::up)) continue;
-    buffer& own = chosen[out.count] = buffers[b];
-    from[out.count++] = static_cast<std::uint32_t>(b);
+    const buffer& candidate = buffers[b];
+    if (candidate.bytes == 0) continue;
+    const bool made_up = whole || candidate.birth <= turn;
+    const bool kept = !whole && made_up && candidate.death > turn;
+    if (!whole && !kept && made_up != (which == part::up)) continue;
+    buffer& own = chosen[count] = candidate;
+    from[count++] = static_cast<std::uint32_t>(b);
     if (!kept) continue;
     own.pinned = true;
     own.offset = tape;
     tape += own.bytes;
   }
-  out.bound = highest(live_bytes<Ops>({chosen, out.count}, lives.uses.size() - 1));
-  if (which != part::whole) {
+  out.count = count;
+  out.bound = most_live<Ops>({chosen, count}, lives.uses.size() - 1);
+  if (!whole) {
     out.fence = tape;
     if (out.bound < tape) out.bound = tape;
   }

@@ -15,7 +15,9 @@ namespace detail {
 template <std::size_t Count, std::size_t Capacity>
 constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
   schedule<Count> out{{}, Count, roomy.turn, roomy.lasting, roomy.lasting_output};
-  for (std::size_t t = 0; t < Count; ++t) out.storage[t] = roomy.storage[t];
+  op* const to = out.storage.data();
+  const op* const from = roomy.storage.data();
+  for (std::size_t t = 0; t < Count; ++t) to[t] = from[t];
   return out;
 }
 
@@ -47,6 +49,17 @@ constexpr const auto& best_arranged() {
 }
 
 template <class Plan>
+constexpr std::size_t arena_of() {
+  if constexpr (Plan::whole.lent) {
+    const std::size_t up = best_arranged<Plan, part::up>().extent;
+    const std::size_t back = best_arranged<Plan, part::back>().extent;
+    return up > back ? up : back;
+  } else {
+    return best_arranged<Plan, part::whole>().extent;
+  }
+}
+
+template <class Plan>
 constexpr auto plan_memory() {
   if constexpr (Plan::whole.lent)
     return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(),
@@ -68,24 +81,27 @@ struct route_of {
 
 // Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
 // policy way_up gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that a
-// thousand stages stay inside every compiler's default limits.
+// thousand stages stay inside every compiler's default limits. And each has its type written out, none is `auto`: so
+// it is made when it is first used, and who only asks for `arena` does not wait for the place of every operand.
 template <class Source, checkpoint_policy Policy>
 struct plan_of {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
   static constexpr auto moves = route_of<Source, Policy>::moves;
-  static constexpr auto demands = detail::look_back<stages, move_count>(whole, moves);
-  static constexpr auto roomy =
-      detail::write_ops<2 * move_count + 3 * stages + 2, stages>(whole, moves, demands);
-  static constexpr auto schedule = detail::trim<roomy.count>(roomy);
+  static constexpr detail::demands<move_count> demands = detail::look_back<stages, move_count>(whole, moves);
+  static constexpr std::size_t most_ops = 2 * move_count + 3 * stages + 2; // see complete()
+  static constexpr cairn::schedule<most_ops> roomy =
+      detail::write_ops<most_ops, stages>(whole, moves, demands);
+  static constexpr cairn::schedule<roomy.count> schedule = detail::trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
   static constexpr std::size_t windows = kind == journey::training ? whole.windows.size() : 0;
   static constexpr std::size_t buffers = detail::most_buffers(whole, schedule.ops());
-  static constexpr auto lives =
+  static constexpr detail::lifetimes<schedule.count, buffers, windows> lives =
       detail::trace<stages, schedule.count, buffers, windows>(whole, schedule.ops());
-  static constexpr auto memory = detail::plan_memory<plan_of>();
+  static constexpr std::size_t arena = detail::arena_of<plan_of>(); // of `memory`
+  static constexpr memory_plan<schedule.count, windows> memory = detail::plan_memory<plan_of>();
 };
 
 } // namespace cairn

@@ -55,24 +55,30 @@ class walker {
 public:
   constexpr walker(const chain& along, std::span<const op> ops)
       : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
-        value_(n_ + 1), gradient_(n_ + 1), tape_(n_ + 1), ran_(n_ + 1) {
+        values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), runs_(n_ + 1) {
     value_[0].make();
     value_[0].read();
   }
 
+  walker(const walker&) = delete;
+  walker& operator=(const walker&) = delete;
+
   constexpr verdict walk(journey kind) {
-    for (std::size_t t = 0; t < ops_.size(); ++t)
-      if (const char* const fault = step(ops_[t])) return {fault, t};
-    return {end(kind), ops_.size()};
+    const op* const ops = ops_.data();
+    const std::size_t count = ops_.size();
+    for (std::size_t t = 0; t < count; ++t)
+      if (const char* const fault = step(ops[t])) return {fault, t};
+    return {end(kind), count};
   }
 
 private:
   constexpr const char* step(const op& o) {
-    if (o.position > n_ || (is_of_stage(o.kind) && o.position == n_)) return "a position outside the chain";
+    if (o.position >= n_ && (o.position > n_ || is_of_stage(o.kind))) return "a position outside the chain";
     if (has_foreign_flags(o)) return "a mark that an op of this kind cannot have";
-    if (!o.is_discard()) {
-      if (const char* const fault = pair(o)) return fault;
-      previous_ = o;
+    if (o.kind < op_kind::discard_value) { // !is_discard()
+      if (o.absorbed || o.takes_next || previous_->takes_next)
+        if (const char* const fault = pair(o)) return fault;
+      previous_ = &o;
     }
     switch (o.kind) {
     case op_kind::forward: return forward(o);
@@ -104,18 +110,19 @@ private:
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
   constexpr const char* pair(const op& o) const {
-    if (o.absorbed != previous_.takes_next) return "an op takes the work of one that does it too, or of none";
+    if (o.absorbed != previous_->takes_next)
+      return "an op takes the work of one that does it too, or of none";
     if (!o.absorbed)
-      return o.takes_next && !chain_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
+      return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
     const bool up = o.kind == op_kind::forward;
-    const bool beside = o.kind == previous_.kind &&
-                        (up ? previous_.position + 1 == o.position : previous_.position == o.position + 1);
-    const stage& s = chain_[o.position];
+    const bool beside = o.kind == previous_->kind &&
+                        (up ? previous_->position + 1 == o.position : previous_->position == o.position + 1);
+    const stage& s = stages_[o.position];
     if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape())
       return "an op takes work that it cannot do";
     if (!(up ? chain_.in_place_forward(o.position) : chain_.in_place_backward(o.position)))
       return "an op takes work that is not in place";
-    if (!up && !chain_[previous_.position].reads_input)
+    if (!up && !stages_[previous_->position].reads_input)
       return "an op takes a derivative at a value that it does not read";
     if (!up && o.position == 0 && chain_.lent_input_gradient)
       return "an op takes work whose result lies elsewhere";
@@ -151,7 +158,7 @@ private:
 
   constexpr const char* backward(const op& o) {
     const std::size_t i = o.position;
-    const stage& s = chain_[i];
+    const stage& s = stages_[i];
     if (!turned_) return "a backward before the turn";
     if (i >= below_) return "a backward for the second time, or out of order";
     if (i + 1 != below_) return "a backward is missing";
@@ -168,7 +175,7 @@ private:
 
   constexpr const char* end(journey kind) const {
     if (!turned_) return "no turn";
-    if (previous_.takes_next) return "an op takes the work of none";
+    if (previous_->takes_next) return "an op takes the work of none";
     const bool back = kind == journey::training && lowest_ < n_;
     if (back ? below_ != lowest_ : below_ != n_)
       return back ? "a backward is missing" : "a backward in an evaluation";
@@ -186,11 +193,18 @@ private:
   std::size_t lowest_;
   std::size_t below_; // backwards are done from here up
   bool turned_ = false;
-  op previous_{}; // the last op that is no discard
-  list<item, with(Stages, 1)> value_;
-  list<item, with(Stages, 1)> gradient_;
-  list<item, with(Stages, 1)> tape_;
-  list<char, with(Stages, 1)> ran_; // 1: a forward of this stage came before
+  op none_{};
+  const op* previous_ = &none_; // the last op that is no discard
+  list<item, with(Stages, 1)> values_;
+  list<item, with(Stages, 1)> gradients_;
+  list<item, with(Stages, 1)> tapes_;
+  list<char, with(Stages, 1)> runs_;
+  // Pointers, because every call of a list's [] costs the compiler time.
+  const stage* const stages_ = chain_.stages.data();
+  item* const value_ = values_.data();
+  item* const gradient_ = gradients_.data();
+  item* const tape_ = tapes_.data();
+  char* const ran_ = runs_.data(); // 1: a forward of this stage came before
 };
 
 } // namespace detail

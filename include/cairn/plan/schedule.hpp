@@ -37,9 +37,12 @@ struct demands {
 // Follows a route from its end to its beginning: the first reader that we meet is the last that reads, and what
 // nobody has asked for by the time that we meet its maker is never asked for.
 template <std::size_t Stages, std::size_t Moves>
-constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) {
+constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) {
   demands<Moves> out{};
-  out.of.make_room(moves.size() + 1);
+  out.of.make_room(route.size() + 1);
+  const move* const moves = route.data(); // pointers, because every call costs the compiler time
+  const std::size_t count = route.size();
+  const stage* const stages = c.stages.data();
   const std::size_t n = c.size();
   list<char, with(Stages, 1)> wanted_values(n + 1); // wanted later: 1
   list<char, with(Stages, 1)> wanted_tapes(n + 1);
@@ -64,14 +67,16 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
   const auto is_back = [&](std::size_t m) {
     return c.lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
   };
-  while (out.up < moves.size() && !is_back(out.up)) ++out.up;
-  if (out.up == moves.size()) turn();
-  for (std::size_t m = moves.size(); m-- > 0;) {
+  std::size_t up = 0;
+  while (up < count && !is_back(up)) ++up;
+  out.up = up;
+  if (up == count) turn();
+  for (std::size_t m = count; m-- > 0;) {
     const std::size_t i = moves[m].position;
     demand& d = demanded[m];
     if (!moves[m].backward) {
       // A lent output stays where it is: on the way back nobody makes it again.
-      const bool is_there = c.lent_output && i + 1 == n && m >= out.up;
+      const bool is_there = c.lent_output && i + 1 == n && m >= up;
       d.output = value[i + 1] != 0 && !is_there;
       d.tape = tape[i] != 0;
       d.kept = d.output || d.tape;
@@ -79,65 +84,67 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> moves) 
       tape[i] = 0;
       if (d.kept) d.ends_input = read(value[i]);
     } else if (i >= lowest) {
-      const stage& s = c[i];
+      const stage& s = stages[i];
       d.kept = true;
       d.input_gradient = i > lowest || c.lent;
       if (s.reads_input) d.ends_input = read(value[i]);
       if (s.reads_output) d.ends_output = read(value[i + 1]);
       if (s.keeps_tape()) d.ends_tape = read(tape[i]);
     }
-    if (m == out.up) turn();
+    if (m == up) turn();
   }
   return out;
 }
 
 // Writes the ops down, each with the discards of what it is the last to read. Lent values are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
-constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> moves,
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> route,
                                        const demands<Moves>& wanted) {
   const std::size_t n = c.size();
   schedule<Capacity> out{};
-  out.storage.make_room(2 * moves.size() + 3 * n + 2); // see complete()
+  out.storage.make_room(2 * route.size() + 3 * n + 2); // see complete()
   list<char, with(Stages, 1)> run_before(n + 1);
   char* const ran = run_before.data();
+  const move* const moves = route.data();
+  const std::size_t move_count = route.size();
   const demand* const demanded = wanted.of.data();
   op* const ops = out.storage.data();
+  std::size_t count = 0;
   const auto discard = [&](op_kind kind, std::size_t k) {
-    ops[out.count++] = {.kind = kind, .position = static_cast<std::uint32_t>(k)};
+    ops[count++] = {.kind = kind, .position = static_cast<std::uint32_t>(k)};
   };
-  const auto discard_value = [&](std::size_t k) {
-    if (k > 0 && !(c.lent_output && k == n)) discard(op_kind::discard_value, k);
-  };
+  const auto is_ours = [&](std::size_t k) { return k > 0 && !(c.lent_output && k == n); };
   const auto turn = [&] {
-    out.turn = out.count;
-    ops[out.count++] = {.kind = op_kind::turn, .position = static_cast<std::uint32_t>(n)};
-    if (wanted.turn_ends_output) discard_value(n);
+    out.turn = count;
+    ops[count++] = {.kind = op_kind::turn, .position = static_cast<std::uint32_t>(n)};
+    if (wanted.turn_ends_output && is_ours(n)) discard(op_kind::discard_value, n);
   };
 
-  for (std::size_t m = 0; m < moves.size(); ++m) {
+  for (std::size_t m = 0; m < move_count; ++m) {
     if (m == wanted.up) turn();
     const demand& d = demanded[m];
     if (!d.kept) continue;
     const std::uint32_t i = moves[m].position;
     if (!moves[m].backward) {
-      ops[out.count++] = {
+      ops[count++] = {
           .recomputes = ran[i] != 0, .wants_output = d.output, .wants_tape = d.tape, .position = i};
       ran[i] = 1;
       if (m < wanted.up && i < wanted.lasting) {
-        out.lasting = out.count;
+        out.lasting = count;
         out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : d.output;
       }
-      if (d.ends_input) discard_value(i);
+      if (d.ends_input && i > 0) discard(op_kind::discard_value, i);
       continue;
     }
-    ops[out.count++] = {.kind = op_kind::backward, .wants_input_gradient = d.input_gradient, .position = i};
+    ops[count++] = {.kind = op_kind::backward, .wants_input_gradient = d.input_gradient, .position = i};
     if (d.ends_tape) discard(op_kind::discard_tape, i);
-    if (d.ends_output) discard_value(i + 1);
-    if (d.ends_input) discard_value(i);
+    if (d.ends_output && is_ours(i + 1)) discard(op_kind::discard_value, i + 1);
+    if (d.ends_input && i > 0) discard(op_kind::discard_value, i);
     if (!(c.lent && i + 1 == n)) discard(op_kind::discard_gradient, i + 1);
   }
-  if (wanted.up == moves.size()) turn();
-  fuse(c, {ops, out.count});
+  if (wanted.up == move_count) turn();
+  out.count = count;
+  fuse(c, {ops, count});
   return out;
 }
 

@@ -26,6 +26,7 @@ public:
   // rounds; the buffers have the offsets of that round.
   constexpr std::size_t place(std::size_t bound, std::size_t rounds) {
     std::size_t best = place_others();
+    if (best <= bound || rounds == 0) return best; // the usual case
     keep();
     for (std::size_t round = 0; round < rounds && best > bound; ++round) {
       raise(bound);
@@ -121,13 +122,19 @@ private:
 
   // The first to be placed are those that see the stack grow; the last those of a single op.
   constexpr void order() {
-    std::size_t r = 0;
-    for (std::size_t pass = 0; pass < 3; ++pass)
-      for (std::size_t j = 0; j < others_; ++j) {
-        const buffer& b = buffers_[other_[j]];
-        if (pass == (grown_[j] != 0 ? 0U : b.death > b.birth ? 1U : 2U))
-          order_[r++] = static_cast<std::uint32_t>(j);
-      }
+    list<std::uint32_t, with(Capacity, 1)> later_room(count_ + 1);
+    list<std::uint32_t, with(Capacity, 1)> last_room(count_ + 1);
+    std::uint32_t* const later = later_room.data();
+    std::uint32_t* const last = last_room.data();
+    std::size_t firsts = 0, laters = 0, lasts = 0;
+    for (std::uint32_t j = 0; j < others_; ++j) {
+      const buffer& b = buffers_[other_[j]];
+      if (grown_[j] != 0) order_[firsts++] = j;
+      else if (b.death > b.birth) later[laters++] = j;
+      else last[lasts++] = j;
+    }
+    for (std::size_t r = 0; r < laters; ++r) order_[firsts + r] = later[r];
+    for (std::size_t r = 0; r < lasts; ++r) order_[firsts + laters + r] = last[r];
   }
 
   constexpr void raise(std::size_t bound) {
@@ -149,44 +156,65 @@ private:
     for (std::size_t r = 0; r < others_; ++r) {
       const std::size_t j = order_[r];
       buffer& b = buffers_[other_[j]];
-      b.offset = lowest(j, b);
+      const std::size_t offset = lowest(j, b);
+      b.offset = offset;
       placed_[j] = round_;
-      if (b.end() > end) end = b.end();
+      if (offset + b.bytes > end) end = offset + b.bytes;
     }
     return end;
   }
 
   constexpr std::size_t lowest(std::size_t j, const buffer& b) {
-    find_near(j, b);
+    const std::size_t count = find_near(j, b);
+    const std::uint32_t* const near = near_;
+    const buffer* const buffers = buffers_;
+    const std::size_t bytes = b.bytes;
+    const std::size_t fence = fence_;
     std::size_t from = floor_[j];
     for (bool moved = true; moved;) {
       moved = false;
-      if (from < fence_ && from + b.bytes > fence_) from = fence_;
-      for (std::size_t k = 0; k < near_count_; ++k) {
-        const buffer& other = buffers_[near_[k]];
-        if (from >= other.end() || other.offset >= from + b.bytes) continue;
-        from = other.end();
+      if (from < fence && from + bytes > fence) from = fence;
+      for (std::size_t k = 0; k < count; ++k) {
+        const buffer& other = buffers[near[k]];
+        const std::size_t end = other.offset + other.bytes;
+        if (from >= end || other.offset >= from + bytes) continue;
+        from = end;
         moved = true;
       }
     }
     return from;
   }
 
-  // Those of the others that have a place in this round and are alive with b.
-  constexpr void find_near(std::size_t j, const buffer& b) {
-    near_count_ = 0;
-    const auto look = [&](std::uint32_t other) {
-      if (placed_[other] == round_ && buffers_[other_[other]].death >= b.birth)
-        near_[near_count_++] = other_[other];
-    };
+  // Those of the others that have a place in this round and are alive with b. This is where a long chain's plan takes
+  // the compiler longest: so nothing is called, and what is looked at often is a variable.
+  constexpr std::size_t find_near(std::size_t j, const buffer& b) {
+    const buffer* const buffers = buffers_;
+    const std::uint32_t* const other = other_;
+    const std::uint32_t* const placed = placed_;
+    const std::uint32_t round = round_;
+    const std::uint32_t birth = b.birth;
+    const std::uint32_t death = b.death;
+    std::uint32_t* const near = near_;
+    std::size_t count = 0;
     for (std::size_t sort = 0; sort < 2; ++sort) {
       const row& all = *rows_[sort];
-      for (std::size_t k = from_[sort][j]; k > 0 && all.reach[k - 1] >= b.birth; --k)
-        look(all.members[k - 1]);
-      for (std::size_t k = from_[sort][j]; k < all.size && buffers_[other_[all.members[k]]].birth <= b.death;
-           ++k)
-        look(all.members[k]);
+      const std::uint32_t* const members = all.members;
+      const std::uint32_t* const reach = all.reach;
+      const std::size_t size = all.size;
+      if (size == 0) continue;
+      const std::size_t from = from_[sort][j];
+      for (std::size_t k = from; k > 0 && reach[k - 1] >= birth; --k) {
+        const std::uint32_t i = members[k - 1];
+        if (placed[i] == round && buffers[other[i]].death >= birth) near[count++] = other[i];
+      }
+      for (std::size_t k = from; k < size; ++k) {
+        const std::uint32_t i = members[k];
+        const std::uint32_t which = other[i];
+        if (buffers[which].birth > death) break;
+        if (placed[i] == round) near[count++] = which;
+      }
     }
+    return count;
   }
 
   buffer* buffers_;
@@ -214,7 +242,6 @@ private:
   std::uint32_t* const order_ = order_room_.data();
   std::uint32_t* const placed_ = placed_room_.data(); // in which round
   std::uint32_t* const near_ = near_room_.data();
-  std::size_t near_count_ = 0;
   std::size_t* const kept_ = kept_room_.data();
 };
 

@@ -36,7 +36,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   auto parameters = device.allocate(plan::parameter_block * sizeof(T));
   auto gradients = device.allocate(plan::parameter_block * sizeof(T));
   auto state = device.allocate(plan::state_block * sizeof(T));
-  auto arena = device.allocate(plan::memory.arena);
+  auto arena = device.allocate(plan::trained::memory.arena);
   initialize(code, std::span<T>{reinterpret_cast<T*>(parameters.data()), plan::parameter_block}, seed{1});
   std::vector<T> inputs(Batch * plan::input_shape.size());
   fill_normal(std::span<T>(inputs), random_key{.seed = 1});
@@ -57,7 +57,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
     for (std::size_t t = 0; t < plan::training.count; ++t) {
       const op& o = plan::training.ops()[t];
       if (o.kind == op_kind::turn) { // stands for a loss
-        const operands& at = plan::memory.at[t];
+        const operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.numbers(at.output_gradient), Batch * plan::output_shape.size()};
         fill_normal(gradient, random_key{.seed = 2});
         for (T& g : gradient) g /= static_cast<T>(Batch);

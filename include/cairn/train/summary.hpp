@@ -198,7 +198,8 @@ struct without_checkpoint<Repeat<N, Block>> {
 template <class Plan>
 step_costs costs_of() {
   const auto kept = kept_over_turn<Plan::size>(Plan::whole, Plan::training.ops());
-  step_costs out{.peak = Plan::memory.arena, .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
+  step_costs out{.peak = Plan::trained::memory.arena,
+                 .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
   for (std::size_t i = 0; i < Plan::size; ++i)
     out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) +
                       (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);

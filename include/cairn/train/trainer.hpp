@@ -203,9 +203,9 @@ private:
         parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
         gradients_(device_.allocate(fused ? alignment : plan::parameter_block * sizeof(T))),
         state_(device_.allocate(plan::state_block * sizeof(T))),
-        arena_(device_.allocate(std::max(is_solved() ? solved_.plan.memory.arena : plan::memory.arena,
-                                         plan::evaluation_memory.arena))),
-        bucket_places_(is_solved() ? places_in(solved_.plan.memory) : places_in(plan::memory)),
+        arena_(device_.allocate(std::max(
+            is_solved() ? solved_.plan.memory.arena : plan::trained::memory.arena, plan::evaluated::arena))),
+        bucket_places_(is_solved() ? places_in(solved_.plan.memory) : places_in(plan::trained::memory)),
         reduction_(buckets.buckets(), bucket_places_,
                    reinterpret_cast<T*>(fused ? arena_.data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
@@ -231,7 +231,7 @@ private:
 
   T* numbers_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
   const operands& turned() const { return code_.training.at[code_.training.turn]; }
-  static const operands& evaluated() { return plan::evaluation_memory.at[plan::evaluation.turn]; }
+  static const operands& evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.turn]; }
 
   frame<T> lend(std::size_t rows, const T* inputs, pass why, const events* tell) {
     frame<T> f;

@@ -101,7 +101,7 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   const fused_trainer small{testing::momentum, seed{3}};
   constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
   CHECK(allocated_bytes - before <
-        2 * block + fused_trainer::plan::memory.arena + cpu::queue::scratch_bytes + 1024);
+        2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
 }
 
 TEST_CASE("trainer: a step on several arrays allocates nothing") {

@@ -25,8 +25,8 @@ constexpr std::size_t wide = 16 * 6 * sizeof(float);
 TEST_CASE("trainer: evaluation needs the memory of two activations") {
   using Wide = Linear<16, 16>;
   using Mlp = Sequential<Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide>;
-  static_assert(blueprint_of<Mlp, 6>::evaluation_memory.arena == 2 * wide);
-  static_assert(blueprint_of<checkpoint<recompute_all, Mlp>, 6>::evaluation_memory.arena == 2 * wide);
+  static_assert(blueprint_of<Mlp, 6>::evaluated::memory.arena == 2 * wide);
+  static_assert(blueprint_of<checkpoint<recompute_all, Mlp>, 6>::evaluated::memory.arena == 2 * wide);
   using mlp_trainer = trainer<Mlp, MSELoss, SGD, batch<6>>;
   mlp_trainer t{SGD{}, seed{1}};
   // Whatever lies above the two is not touched.

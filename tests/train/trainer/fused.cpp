@@ -105,7 +105,8 @@ TEST_CASE(
     "trainer: a fused update lies in the arena, all of which a step touches, and has no other gradients") {
   using fused_trainer = trainer<fused_update<checkpoint<sqrt_n, Odd>>, CrossEntropyLoss, SGD, batch<6>>;
   using plan = fused_trainer::plan;
-  static_assert(plan::memory.arena == peak_activation_bytes<fused_update<checkpoint<sqrt_n, Odd>>, 6>);
+  static_assert(plan::trained::memory.arena ==
+                peak_activation_bytes<fused_update<checkpoint<sqrt_n, Odd>>, 6>);
   static_assert(fused_trainer::buckets.size() > 8);
   fused_trainer t{testing::momentum, seed{3}};
   const std::span<std::byte> arena = t.arena();
@@ -126,8 +127,8 @@ TEST_CASE(
     for (std::size_t i = line; i < line + alignment; ++i) same = same && arena[i] == pattern(i);
     touched += same ? 0 : alignment;
   }
-  CHECK(arena.size() == plan::memory.arena);
-  CHECK(touched == plan::memory.arena);
+  CHECK(arena.size() == plan::trained::memory.arena);
+  CHECK(touched == plan::trained::memory.arena);
 }
 
 TEST_CASE("trainer: a fused update happens right after the backward that completes a layer's gradients") {

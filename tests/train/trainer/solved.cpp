@@ -50,7 +50,7 @@ TEST_CASE(
   for (std::size_t i = 0; i < curve.size(); i += curve.size() / 6 + 1) {
     const auto step = curve.within(curve[i].bytes);
     ordinary t{testing::momentum, seed{3}, {}, step};
-    CHECK(t.arena().size() <= std::max(curve[i].bytes, ordinary::plan::evaluation_memory.arena));
+    CHECK(t.arena().size() <= std::max(curve[i].bytes, ordinary::plan::evaluated::memory.arena));
     CHECK(t.arena().size() >= last);
     last = t.arena().size();
     CHECK(after_steps(t) == expected);
