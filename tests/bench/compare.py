@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-# The section of RESULTS.md that is a test's table: it comes last.
+# The first of the sections of RESULTS.md that other programs made; they come last.
 KEPT = "## Solved schedules against the optimum\n"
 
 # name, arguments for both, target ratio (peer's time over ours) or None, rounds' share

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Everything, without xtensor.
+#include <cairn/cairn.hpp>
