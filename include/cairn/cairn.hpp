@@ -80,6 +80,7 @@
 #include <cairn/ops/column_sums/cpu.hpp>         // column sums on a cpu
 #include <cairn/ops/copy/copy.hpp>               // the same numbers at another place
 #include <cairn/ops/copy/cpu.hpp>                // copy on a cpu
+#include <cairn/ops/cpu.hpp>                     // every op on a cpu
 #include <cairn/ops/dropout/cpu.hpp>             // dropout on a cpu
 #include <cairn/ops/dropout/dropout.hpp>         // sets numbers to zero at random
 #include <cairn/ops/dropout/reference.hpp>       // dropout as its formula says it

@@ -11,6 +11,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/describe.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/ops/cpu.hpp>
 
 // `size` numbers of T with a guard behind them that nobody may write.
 template <class T>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/cpu.hpp>
 
 #ifdef CAIRN_TEST_KERNELS
 #define CAIRN_TEST_EXTERN

@@ -8,6 +8,7 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/loss.hpp>
+#include <cairn/ops/cpu.hpp>
 
 #include "differences.hpp"
 #include "values.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/train/optimizer.hpp>
 
 #include "differences.hpp"

@@ -14,15 +14,7 @@
 #include <vector>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/copy/cpu.hpp>
-#include <cairn/ops/dropout/cpu.hpp>
-#include <cairn/ops/layer_norm/cpu.hpp>
-#include <cairn/ops/matmul/cpu.hpp>
-#include <cairn/ops/relu/cpu.hpp>
-#include <cairn/ops/sgd/cpu.hpp>
-#include <cairn/ops/softmax_cross_entropy/cpu.hpp>
-#include <cairn/ops/squared_norm/cpu.hpp>
+#include <cairn/ops/cpu.hpp>
 
 namespace recording {
 

@@ -6,8 +6,8 @@
 #include <ratio>
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/copy/cpu.hpp>
-#include <cairn/ops/dropout/cpu.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/dropout/dropout.hpp>
 
 namespace cairn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/gelu/gelu.hpp>
 
 namespace cairn {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 

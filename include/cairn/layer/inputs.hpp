@@ -5,7 +5,7 @@
 
 #include <cairn/core/bundle.hpp>
 #include <cairn/layer/bundle_layer.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 

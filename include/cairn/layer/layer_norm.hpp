@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/layer_norm/cpu.hpp>
+#include <cairn/ops/layer_norm/layer_norm.hpp>
 
 namespace cairn {
 

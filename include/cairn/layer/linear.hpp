@@ -5,7 +5,6 @@
 
 #include <cairn/core/view.hpp>
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 namespace cairn {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/relu/cpu.hpp>
+#include <cairn/ops/relu/relu.hpp>
 
 namespace cairn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/sigmoid/cpu.hpp>
+#include <cairn/ops/sigmoid/sigmoid.hpp>
 
 namespace cairn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cairn/layer/layer.hpp>
-#include <cairn/ops/tanh/cpu.hpp>
+#include <cairn/ops/tanh/tanh.hpp>
 
 namespace cairn {
 

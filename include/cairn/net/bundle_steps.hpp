@@ -8,8 +8,8 @@
 #include <cairn/net/bundle_facts.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/lent_tensors.hpp>
-#include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/add/add.hpp>
+#include <cairn/ops/copy/copy.hpp>
 #include <cairn/plan/operands.hpp>
 
 namespace cairn::detail {

@@ -6,7 +6,7 @@
 
 #include <cairn/core/view.hpp>
 #include <cairn/net/loss.hpp>
-#include <cairn/ops/softmax_cross_entropy/cpu.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 namespace cairn {
 

@@ -8,8 +8,8 @@
 #include <cairn/net/bundle_steps.hpp>
 #include <cairn/net/lent_tensors.hpp>
 #include <cairn/net/program.hpp>
-#include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/add/add.hpp>
+#include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include <cairn/net/loss.hpp>
-#include <cairn/ops/mean_squared_error/cpu.hpp>
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
 
 namespace cairn {
 

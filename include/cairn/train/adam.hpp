@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <cairn/ops/adam/cpu.hpp>
+#include <cairn/ops/adam/adam.hpp>
 #include <cairn/train/optimizer.hpp>
 
 namespace cairn {

@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-#include <cairn/ops/squared_norm/cpu.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
 
 namespace cairn {
 

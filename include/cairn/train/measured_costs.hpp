@@ -14,6 +14,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/memory_curve.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/plan/ledger.hpp>
 #include <cairn/train/parameters.hpp>
 

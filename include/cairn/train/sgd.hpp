@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include <cairn/ops/sgd/cpu.hpp>
+#include <cairn/ops/sgd/sgd.hpp>
 #include <cairn/train/optimizer.hpp>
 
 namespace cairn {

@@ -22,7 +22,8 @@
 #include <cairn/net/function_of.hpp>
 #include <cairn/net/loss.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/ops/copy/cpu.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/ddp.hpp>

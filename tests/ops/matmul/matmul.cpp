@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 using namespace cairn;

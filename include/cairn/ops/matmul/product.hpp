@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <cairn/core/view.hpp>
+#include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 namespace cairn::detail {

@@ -8,6 +8,7 @@
 
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
