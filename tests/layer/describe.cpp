@@ -22,11 +22,7 @@ TEST_CASE("described: what a layer leaves unsaid has its default") {
   using facts = described<Silent>;
   static_assert(facts::accepts(shape{3, 5}));
   static_assert(facts::parameters(shape{3}).count == 0 && facts::state(shape{3}).count == 0);
-  static_assert(facts::tape_bytes(shape{3}, 4) == 0 && facts::workspace_bytes(shape{3}, 4) == 0);
-  static_assert(!facts::in_place && !facts::fuses && !facts::adds && !facts::knows_input);
-  static_assert(facts::as_activation == activation::none);
-  static_assert(facts::flops(shape{3, 5}).forward == 15);
-  static_assert(described<Linear<3, 2>>::knows_input && described<ReLU>::as_activation == activation::relu);
+  static_assert(!facts::adds && described<Linear<3, 2>>::adds);
   CHECK(!described<Linear<3, 2>>::accepts(shape{4}));
 }
 
@@ -37,6 +33,15 @@ TEST_CASE("block_layout: every tensor begins at the alignment") {
   constexpr block_layout doubles{described<Linear<3, 2>>::parameters(shape{3}), sizeof(double)};
   static_assert(doubles.offsets[1] == 8 && doubles.size == 16);
   CHECK(block_layout{}.size == 0);
+}
+
+TEST_CASE("describe: what a layer leaves unsaid is nothing, but its work: an operation for each output") {
+  constexpr stage s = describe<Silent>(shape{3, 5}, 4);
+  static_assert(s.output.per_sample == 60 && !s.keeps_tape() && s.backward_workspace.per_sample == 0);
+  static_assert(!s.reads_input && !s.reads_output && !s.in_place_forward && !s.in_place_backward);
+  static_assert(!s.fuses && s.as_activation == 0 && s.parameter_block == 0 && s.state_block == 0);
+  static_assert(s.forward_flops == 15 && s.backward_flops == 15 && s.input_gradient_flops == 15);
+  CHECK(describe<ReLU>(shape{3}, 4).as_activation == static_cast<unsigned char>(activation::relu));
 }
 
 TEST_CASE("describe: a layer as a stage") {

@@ -81,7 +81,7 @@ inline numbers changed_back(numbers a, activation which, const numbers* addend, 
 // What a layer is asked to do besides must not change what it computes.
 template <cairn::layer L>
 std::string variants(const cairn::shape& in, std::size_t rows) {
-  using facts = cairn::described<L>;
+  const cairn::stage stage = cairn::describe<L>(in, sizeof(double));
   lent_layer<L, double> own(in, rows);
   const numbers x = some_numbers<double>(own.inputs(), 1);
   const numbers dy = some_numbers<double>(own.outputs(), 2);
@@ -99,7 +99,7 @@ std::string variants(const cairn::shape& in, std::size_t rows) {
   own.backward(x, y, dy, {.wants_input_gradient = false});
   if (!same_bits(own.gradients.numbers(), gradients))
     return "gradients depend on whether the input gradient is wanted";
-  if constexpr (facts::in_place) {
+  if (stage.in_place_forward) {
     if (!same_bits(own.forward(x, {.in_place = true}), y)) return "forward in place differs";
     if (!same_bits(own.backward(x, y, dy, {.in_place = true}), dx)) return "backward in place differs";
     if (!same_bits(own.gradients.numbers(), gradients)) return "gradients in place differ";
@@ -113,7 +113,7 @@ std::string variants(const cairn::shape& in, std::size_t rows) {
   const numbers to_gradient = some_numbers<double>(own.inputs(), 4);
   for (const activation which : {activation::none, activation::relu})
     for (const bool adds : {false, true}) {
-      if ((which != activation::none && !facts::fuses) || (adds && !facts::adds)) continue;
+      if ((which != activation::none && !stage.fuses) || (adds && !cairn::described<L>::adds)) continue;
       const numbers* const addend = adds ? &to_output : nullptr;
       const numbers* const back = adds ? &to_gradient : nullptr;
       if (!same_bits(own.forward(x, {.activation = which, .addend = addend}), changed(y, which, addend)))

@@ -80,8 +80,8 @@ public:
       : in_(in), out_(L::output_shape(in)), rows_(rows), device_({.threads = threads}),
         list_(facts::parameters(in)), layout_(list_, sizeof(T)), state_layout_(facts::state(in), sizeof(T)),
         parameters(layout_.size, T{0}), gradients(layout_.size), state(state_layout_.size, T{0}),
-        tape(facts::tape_bytes(in, sizeof(T)) * rows / sizeof(T)),
-        workspace(facts::workspace_bytes(in, sizeof(T)) * rows / sizeof(T)) {
+        tape(cairn::describe<L>(in, sizeof(T)).tape.per_sample * rows / sizeof(T)),
+        workspace(cairn::describe<L>(in, sizeof(T)).forward_workspace.per_sample * rows / sizeof(T)) {
     for (std::size_t k = 0; k < list_.count; ++k) {
       const auto numbers = some_numbers<T>(size(k), static_cast<std::uint32_t>(100 + k));
       std::copy(numbers.begin(), numbers.end(), parameter(k));

@@ -13,7 +13,7 @@ TEST_CASE("element_stage: a layer describes itself, with its name") {
   using layer = Linear<8, 4>;
   constexpr stage s = detail::plain_element<layer>::as_stage(shape{8}, 4);
   static_assert(s.type == named<layer> && s.output.per_sample == 16 && s.parameters == 36);
-  static_assert(detail::plain_element<layer>::adds() && !detail::plain_element<ReLU>::adds());
+  static_assert(detail::plain_element<layer>::adds && !detail::plain_element<ReLU>::adds);
   CHECK(s.type != named<ReLU>);
 }
 
@@ -22,6 +22,6 @@ TEST_CASE("element_stage: a block is described by its chain, and adds to nothing
   using chain = blueprint_of<Sequential<Linear<4, 8>, block>, 2>;
   using element = detail::chain_element<typename chain::self, 1, block>;
   constexpr stage s = element::as_stage(shape{8}, 4);
-  static_assert(s.type == named<block> && s.leaves == 2 && !element::adds());
+  static_assert(s.type == named<block> && s.leaves == 2 && !element::adds);
   CHECK(chain::stages[1].type == s.type);
 }

@@ -90,7 +90,7 @@ T* pointer(const buffer<T>& b) {
 }
 
 // What a layer of one tensor and one of several have in common; `Shape` is a shape or a bundle.
-template <class L, class T, class Facts, class Shape>
+template <class L, class T, class Facts, class Shape, cairn::stage (*Stage)(const Shape&, std::size_t)>
 struct any_layer : part<T>, leaf<T> {
   using bytes = buffer<std::byte>;
   Shape input_shape;
@@ -114,8 +114,9 @@ struct any_layer : part<T>, leaf<T> {
   // Calls forward or backward with everything but the tensors.
   template <class Call>
   void forward_with(const walk& w, Call& call) {
-    tape = bytes(w.rows * Facts::tape_bytes(input_shape, sizeof(T)));
-    const bytes workspace(w.rows * Facts::workspace_bytes(input_shape, sizeof(T)));
+    const cairn::stage s = Stage(input_shape, sizeof(T));
+    tape = bytes(w.rows * s.tape.per_sample);
+    const bytes workspace(w.rows * s.forward_workspace.per_sample);
     call.rows = w.rows;
     call.parameters = {this->parameters.data(), this->parameter_offsets.data()};
     call.state = {this->state.data(), this->state_offsets.data()};
@@ -127,7 +128,7 @@ struct any_layer : part<T>, leaf<T> {
   }
   template <class Call>
   void backward_with(const walk& w, Call& call) {
-    const bytes workspace(w.rows * Facts::workspace_bytes(input_shape, sizeof(T)));
+    const bytes workspace(w.rows * Stage(input_shape, sizeof(T)).backward_workspace.per_sample);
     call.rows = w.rows;
     call.parameters = {this->parameters.data(), this->parameter_offsets.data()};
     call.gradients = {this->gradients.data(), this->parameter_offsets.data()};
@@ -140,8 +141,8 @@ struct any_layer : part<T>, leaf<T> {
 
 // A layer of one tensor works on the first.
 template <class L, class T>
-struct one_layer : any_layer<L, T, cairn::described<L>, cairn::shape> {
-  using base = any_layer<L, T, cairn::described<L>, cairn::shape>;
+struct one_layer : any_layer<L, T, cairn::described<L>, cairn::shape, &cairn::describe<L>> {
+  using base = any_layer<L, T, cairn::described<L>, cairn::shape, &cairn::describe<L>>;
   using base::base;
   buffer<T> input, output;
 
@@ -172,8 +173,9 @@ struct one_layer : any_layer<L, T, cairn::described<L>, cairn::shape> {
 
 // A layer of several tensors takes some from the front; those behind go past it.
 template <class L, class T>
-struct several_layer : any_layer<L, T, cairn::described_bundle<L>, cairn::bundle> {
-  using base = any_layer<L, T, cairn::described_bundle<L>, cairn::bundle>;
+struct several_layer
+    : any_layer<L, T, cairn::described_bundle<L>, cairn::bundle, &cairn::describe_bundle<L>> {
+  using base = any_layer<L, T, cairn::described_bundle<L>, cairn::bundle, &cairn::describe_bundle<L>>;
   using facts = cairn::described_bundle<L>;
   cairn::bundle taken, made;
   const tensors<T>& constants;

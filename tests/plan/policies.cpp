@@ -156,7 +156,7 @@ TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
   for (const move& m : moves_of<at<5, named<int>>>(c))
     if (m.backward) list.push_back(m.position);
   CHECK(list.size() == 8);
-  static_assert(named<int> != named<long> && named<int> > 1'000'000);
+  static_assert(named<int> != named<long>);
   // The inputs of 0, 2, 3, 5 and 6 are stored: before the backward of each segment but the last, all of it runs again.
   std::vector<std::size_t> again;
   std::size_t ups = 0;

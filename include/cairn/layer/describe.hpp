@@ -10,13 +10,14 @@
 
 namespace cairn {
 
-// What a layer says of itself, with the default for everything that it may leave unsaid.
+// What a layer is asked beside its stage, with the default for what it may leave unsaid.
 template <layer L>
 struct described {
   static constexpr bool accepts(const shape& in) {
     if constexpr (requires { L::accepts(in); }) return L::accepts(in);
     else return true;
   }
+  static constexpr shape output_shape(const shape& in) { return L::output_shape(in); }
   static constexpr parameter_list parameters(const shape& in) {
     if constexpr (requires { L::parameters(in); }) return L::parameters(in);
     else return {};
@@ -25,26 +26,7 @@ struct described {
     if constexpr (requires { L::state(in); }) return L::state(in);
     else return {};
   }
-  static constexpr work flops(const shape& in) {
-    if constexpr (requires { L::flops(in); }) return L::flops(in);
-    else return {L::output_shape(in).size(), L::output_shape(in).size(), L::output_shape(in).size()};
-  }
-  static constexpr std::size_t tape_bytes(const shape& in, std::size_t element) {
-    if constexpr (requires { L::tape_bytes(in, element); }) return L::tape_bytes(in, element);
-    else return 0;
-  }
-  static constexpr std::size_t workspace_bytes(const shape& in, std::size_t element) {
-    if constexpr (requires { L::workspace_bytes(in, element); }) return L::workspace_bytes(in, element);
-    else return 0;
-  }
-  static constexpr bool in_place = requires { requires L::in_place; };
-  static constexpr bool fuses = requires { requires L::fuses; };
   static constexpr bool adds = requires { requires L::adds; };
-  static constexpr activation as_activation = [] {
-    if constexpr (requires { L::as_activation; }) return L::as_activation;
-    else return activation::none;
-  }();
-  static constexpr bool knows_input = requires { L::input_shape; };
 };
 
 // Where the tensors of a list lie in one block, in elements of `element` bytes: each starts at the alignment.
@@ -65,39 +47,60 @@ struct block_layout {
 
 namespace detail {
 
-// What every layer says of itself as a stage, of one tensor or of several. Facts answer for its input `in`.
-template <class Facts, class In>
-constexpr stage stage_of(const In& in, std::size_t outputs, reads backward_reads, std::size_t element) {
-  const auto read = static_cast<unsigned>(backward_reads);
-  const work w = Facts::flops(in);
-  const block_layout block{Facts::parameters(in), element};
+// What a layer, of one tensor or of several, answered for one input. What it leaves unsaid is nothing.
+struct answers {
+  std::size_t outputs = 0; // numbers of one sample
+  reads backward_reads = reads::nothing;
+  work flops{};
+  std::size_t tape_bytes = 0;
+  std::size_t workspace_bytes = 0;
+  block_layout parameters{};
+  block_layout state{};
+  bool in_place = false;
+  bool fuses = false;
+  activation as_activation = activation::none;
+};
+
+constexpr stage stage_of(const answers& a, std::size_t element) {
+  const auto read = static_cast<unsigned>(a.backward_reads);
   stage s{};
-  s.output = {outputs * element, 0};
-  s.tape = {Facts::tape_bytes(in, element), 0};
-  s.forward_workspace = s.evaluation_workspace =
-      s.backward_workspace = {Facts::workspace_bytes(in, element), 0};
+  s.output = {a.outputs * element, 0};
+  s.tape = {a.tape_bytes, 0};
+  s.forward_workspace = s.evaluation_workspace = s.backward_workspace = {a.workspace_bytes, 0};
   s.reads_input = (read & static_cast<unsigned>(reads::input)) != 0;
   s.reads_output = (read & static_cast<unsigned>(reads::output)) != 0;
-  s.in_place_forward = s.in_place_backward = Facts::in_place;
-  s.parameters = block.numbers;
-  s.parameter_block = block.size;
-  s.state_block = block_layout{Facts::state(in), element}.size;
-  s.forward_flops = s.tape_flops = w.forward;
-  s.backward_flops = w.backward;
-  s.input_gradient_flops = w.input_gradient;
+  s.in_place_forward = s.in_place_backward = a.in_place;
+  s.fuses = a.fuses;
+  s.as_activation = static_cast<unsigned char>(a.as_activation);
+  s.parameters = a.parameters.numbers;
+  s.parameter_block = a.parameters.size;
+  s.state_block = a.state.size;
+  s.forward_flops = s.tape_flops = a.flops.forward;
+  s.backward_flops = a.flops.backward;
+  s.input_gradient_flops = a.flops.input_gradient;
   return s;
 }
 
 } // namespace detail
 
-// A layer as a stage of a plan: numbers, for an input of shape `in` and elements of `element` bytes.
+// A layer as a stage of a plan: numbers, for an input of shape `in` and elements of `element` bytes. A network may have
+// hundreds of layers: so each is asked in one function, and only what it says.
 template <layer L>
 constexpr stage describe(const shape& in, std::size_t element) {
-  using facts = described<L>;
-  stage s = detail::stage_of<facts>(in, L::output_shape(in).size(), L::backward_reads, element);
-  s.fuses = facts::fuses;
-  s.as_activation = static_cast<unsigned char>(facts::as_activation);
-  return s;
+  detail::answers a;
+  a.outputs = L::output_shape(in).size();
+  a.backward_reads = L::backward_reads;
+  if constexpr (requires { L::flops(in); }) a.flops = L::flops(in);
+  else a.flops = {a.outputs, a.outputs, a.outputs};
+  if constexpr (requires { L::tape_bytes(in, element); }) a.tape_bytes = L::tape_bytes(in, element);
+  if constexpr (requires { L::workspace_bytes(in, element); })
+    a.workspace_bytes = L::workspace_bytes(in, element);
+  if constexpr (requires { L::parameters(in); }) a.parameters = {L::parameters(in), element};
+  if constexpr (requires { L::state(in); }) a.state = {L::state(in), element};
+  if constexpr (requires { requires L::in_place; }) a.in_place = true;
+  if constexpr (requires { requires L::fuses; }) a.fuses = true;
+  if constexpr (requires { L::as_activation; }) a.as_activation = L::as_activation;
+  return detail::stage_of(a, element);
 }
 
 } // namespace cairn

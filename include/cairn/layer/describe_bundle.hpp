@@ -72,7 +72,16 @@ struct described_bundle {
 template <bundle_layer L>
 constexpr stage describe_bundle(const bundle& in, std::size_t element) {
   using facts = described_bundle<L>;
-  return detail::stage_of<facts>(in, facts::output_shapes(in).numbers(), L::backward_reads, element);
+  detail::answers a;
+  a.outputs = facts::output_shapes(in).numbers();
+  a.backward_reads = L::backward_reads;
+  a.flops = facts::flops(in);
+  a.tape_bytes = facts::tape_bytes(in, element);
+  a.workspace_bytes = facts::workspace_bytes(in, element);
+  a.parameters = {facts::parameters(in), element};
+  a.state = {facts::state(in), element};
+  a.in_place = facts::in_place;
+  return detail::stage_of(a, element);
 }
 
 } // namespace cairn

@@ -77,38 +77,92 @@ concept flags_adds = std::is_same_v<decltype(L::adds), const bool>;
 template <class L>
 concept names_as_activation = std::is_same_v<decltype(L::as_activation), const activation>;
 
-// A name that `With` has alone is one that the layer does not have.
-template <class L, class With = layer_and_names<L>>
+// A name that a layer may have: it has it as it should be, or not at all. Nothing can be made of a final class, of which
+// only what answers is seen.
+template <class L>
+concept right_accepts = answers_accepts<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::accepts;
+};
+template <class L>
+concept right_input_shape = names_input_shape<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::input_shape;
+};
+template <class L>
+concept right_parameters = answers_parameters<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::parameters;
+};
+template <class L>
+concept right_state = answers_state<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::state;
+};
+template <class L>
+concept right_flops = answers_flops<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::flops;
+};
+template <class L>
+concept right_tape_bytes = answers_tape_bytes<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::tape_bytes;
+};
+template <class L>
+concept right_workspace_bytes = answers_workspace_bytes<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::workspace_bytes;
+};
+template <class L>
+concept right_in_place = flags_in_place<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::in_place;
+};
+template <class L>
+concept right_fuses = flags_fuses<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::fuses;
+};
+template <class L>
+concept right_adds = flags_adds<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::adds;
+};
+template <class L>
+concept right_as_activation = names_as_activation<L> || std::is_final_v<L> || requires {
+  &layer_and_names<L>::as_activation;
+};
+
+// Asked of every layer of every network, and so in one expression.
+template <class L>
+concept right_layer = answers_output_shape<L> && names_backward_reads_at_once<L> && right_accepts<L> &&
+    right_input_shape<L> && right_parameters<L> && right_state<L> && right_flops<L> && right_tape_bytes<L> &&
+    right_workspace_bytes<L> && right_in_place<L> && right_fuses<L> && right_adds<L> &&
+    right_as_activation<L>;
+
+// What one that is not right lacks.
+template <class L>
 constexpr layer_fault first_layer_fault() {
   using enum layer_fault;
-  constexpr bool no_shape = requires { &With::output_shape; };
-  constexpr bool no_reads = requires { &With::backward_reads; };
-  if (no_shape && no_reads) return no_layer;
-  if (!answers_output_shape<L>) return output_shape;
-  if (!names_backward_reads_at_once<L>) return backward_reads;
-  if (!requires { &With::accepts; } && !answers_accepts<L>) return accepts;
-  if (!requires { &With::input_shape; } && !names_input_shape<L>) return input_shape;
-  if (!requires { &With::parameters; } && !answers_parameters<L>) return parameters;
-  if (!requires { &With::state; } && !answers_state<L>) return state;
-  if (!requires { &With::flops; } && !answers_flops<L>) return flops;
-  if (!requires { &With::tape_bytes; } && !answers_tape_bytes<L>) return tape_bytes;
-  if (!requires { &With::workspace_bytes; } && !answers_workspace_bytes<L>) return workspace_bytes;
-  if (!requires { &With::in_place; } && !flags_in_place<L>) return flags;
-  if (!requires { &With::fuses; } && !flags_fuses<L>) return flags;
-  if (!requires { &With::adds; } && !flags_adds<L>) return flags;
-  if (!requires { &With::as_activation; } && !names_as_activation<L>) return as_activation;
-  return none;
+  if constexpr (!std::is_class_v<L>) return no_layer;
+  else if constexpr (std::is_final_v<L>) return layer<L> ? none : no_layer;
+  else if constexpr (
+      requires { &layer_and_names<L>::output_shape; } && requires { &layer_and_names<L>::backward_reads; })
+    return no_layer;
+  else if constexpr (!answers_output_shape<L>) return output_shape;
+  else if constexpr (!names_backward_reads_at_once<L>) return backward_reads;
+  else if constexpr (!right_accepts<L>) return accepts;
+  else if constexpr (!right_input_shape<L>) return input_shape;
+  else if constexpr (!right_parameters<L>) return parameters;
+  else if constexpr (!right_state<L>) return state;
+  else if constexpr (!right_flops<L>) return flops;
+  else if constexpr (!right_tape_bytes<L>) return tape_bytes;
+  else if constexpr (!right_workspace_bytes<L>) return workspace_bytes;
+  else if constexpr (!right_in_place<L> || !right_fuses<L> || !right_adds<L>) return flags;
+  else return as_activation;
 }
+
+template <class L, bool Right = right_layer<L>>
+inline constexpr layer_fault fault_of_layer = layer_fault::none;
+template <class L>
+inline constexpr layer_fault fault_of_layer<L, false> = first_layer_fault<L>();
 
 } // namespace detail
 
 // What is wrong with a layer, as far as its type alone says it: whether forward and backward can be called is a matter of
 // the device and the element type too.
 template <class L>
-inline constexpr layer_fault layer_fault_of = [] {
-  if constexpr (!std::is_class_v<L>) return layer_fault::no_layer;
-  else if constexpr (std::is_final_v<L>) return layer<L> ? layer_fault::none : layer_fault::no_layer;
-  else return detail::first_layer_fault<L>();
-}();
+inline constexpr layer_fault layer_fault_of = detail::fault_of_layer<L>;
 
 } // namespace cairn

@@ -93,7 +93,13 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   template <std::size_t I, class E>
   using inner_of = block_stage<self, I, E, composite<E>::is>;
 
-  // One stage for each element, then one for each time that an element runs.
+  // One stage for each element, then one for each time that an element runs. Layers of one tensor answer by themselves;
+  // even to name the chain beside each of them would cost the compiler the square of its length.
+  static constexpr bool plain = !several && [] {
+    for (const bool block : {false, composite<Elements>::is...})
+      if (block) return false;
+    return true;
+  }();
   template <std::size_t I, class E>
   static constexpr stage describe_element() {
     stage s{};
@@ -105,15 +111,22 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   template <std::size_t I, class E>
   using answers =
       std::conditional_t<several || composite<E>::is, chain_element<self, I, E>, plain_element<E>>;
-  static constexpr std::array<stage, sizeof...(Elements)> element_stages{
-      answers<Index, Elements>::as_stage(shapes.input[Index], Element)...};
+  static constexpr std::array<stage, sizeof...(Elements)> element_stages = [] {
+    using list = std::array<stage, sizeof...(Elements)>;
+    if constexpr (plain) return list{plain_element<Elements>::as_stage(shapes.input[Index], Element)...};
+    else return list{answers<Index, Elements>::as_stage(shapes.input[Index], Element)...};
+  }();
   static constexpr std::array<stage, size> stages = [] {
     std::array<stage, size> list{};
     for (std::size_t i = 0; i < size; ++i) list[i] = element_stages[order[i]];
     return list;
   }();
 
-  static constexpr std::array<bool, sizeof...(Elements)> adds{answers<Index, Elements>::adds()...};
+  static constexpr std::array<bool, sizeof...(Elements)> adds = [] {
+    using list = std::array<bool, sizeof...(Elements)>;
+    if constexpr (plain) return list{plain_element<Elements>::adds...};
+    else return list{answers<Index, Elements>::adds...};
+  }();
   static constexpr bool first_adds = adds[order[0]];
   static constexpr bool last_adds =
       adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;

@@ -12,8 +12,7 @@
 
 namespace cairn::detail {
 
-// A layer among layers of one tensor answers by itself: functions of the whole chain would have the chain in their names,
-// as often as it has layers, and compilers would take the square of its length to write them.
+// A layer among layers of one tensor, which answers without its chain.
 template <class E>
 struct plain_element {
   static constexpr stage as_stage(const shape& in, std::size_t element) {
@@ -21,18 +20,20 @@ struct plain_element {
     s.type = named<E>;
     return s;
   }
-  static constexpr bool adds() { return described<E>::adds; }
+  static constexpr bool adds = described<E>::adds;
 };
+
+// Any element of a chain.
 template <class Chain, std::size_t I, class E>
 struct chain_element {
   static constexpr stage as_stage(const auto&, std::size_t) {
     return Chain::template describe_element<I, E>();
   }
   // Does it add to what it makes? A block does not.
-  static constexpr bool adds() {
+  static constexpr bool adds = [] {
     if constexpr (composite<E>::is || !layer<E>) return false;
     else return described<E>::adds;
-  }
+  }();
 };
 
 // The block at element I of a chain of bundles as a stage; nothing for a layer.

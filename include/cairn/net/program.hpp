@@ -109,7 +109,7 @@ struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Inde
       }
       e.parameter_layout = block_layout{e.parameters, sizeof(T)};
       e.state_layout = block_layout{e.state, sizeof(T)};
-      if constexpr (layer<E>) e.as = described<E>::as_activation;
+      if constexpr (layer<E> && requires { E::as_activation; }) e.as = E::as_activation;
     }
     return e;
   }

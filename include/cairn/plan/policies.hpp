@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <cstdint>
 
 #include <cairn/core/explain.hpp>
-#include <cairn/plan/fingerprint.hpp>
+#include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
 
 namespace cairn {
@@ -101,13 +101,23 @@ struct recompute_cheap {
   }
 };
 
-// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>. A number, as template arguments of class type
-// crash g++ 12; the highest bit tells it from a position.
-template <class Stage>
-inline constexpr std::size_t named = static_cast<std::size_t>(hash64{}.add(type_name<Stage>()).value() |
-                                                              (std::uint64_t{1} << 63));
-
 namespace detail {
+
+template <class>
+inline constexpr char mark{};
+
+// What at<...> is given: a position, or what stands for a type.
+struct chosen_stage {
+  std::size_t position = 0;
+  const char* type = nullptr;
+
+  constexpr chosen_stage(std::integral auto given) : position(static_cast<std::size_t>(given)) {}
+  constexpr chosen_stage(const char* given) : type(given) {}
+
+  constexpr bool is(const stage& s, std::size_t at) const {
+    return type == nullptr ? at == position : s.type == type;
+  }
+};
 
 struct outside_sentence {
   template <class Outside>
@@ -126,9 +136,14 @@ struct outside_sentence {
 template <class Policy, std::size_t Count>
 struct outside_network : detail::outside_sentence {};
 
+// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>. An address, which costs the compiler nothing
+// and has the type's name in an error; template arguments of class type crash g++ 12.
+template <class Stage>
+inline constexpr const char* named = &detail::mark<Stage>;
+
 // Stores the inputs of these stages, and of the first: what you know about your network. A stage is named by its
 // position, or all of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
-template <std::size_t... Stages>
+template <auto... Stages>
 struct at {
   static constexpr void plan(const chain& c, route& out) {
     out.forward(0, c.size());
@@ -142,9 +157,9 @@ struct at {
   }
   // Every position is one of the chain, and every type is there.
   static constexpr bool accepts(const chain& c) {
-    for (const std::size_t which : {std::size_t{0}, Stages...}) {
-      bool found = which < c.size();
-      for (std::size_t i = 0; i < c.size() && !found; ++i) found = is(which, c[i], i);
+    for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...}) {
+      bool found = false;
+      for (std::size_t i = 0; i < c.size() && !found; ++i) found = which.is(c[i], i);
       if (!found) return false;
     }
     return true;
@@ -155,12 +170,9 @@ struct at {
 
 private:
   static constexpr bool is_meant(const chain& c, std::size_t position) {
-    for (const std::size_t which : {std::size_t{0}, Stages...})
-      if (is(which, c[position], position)) return true;
+    for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...})
+      if (which.is(c[position], position)) return true;
     return false;
-  }
-  static constexpr bool is(std::size_t which, const stage& s, std::size_t position) {
-    return which == position || (which != 0 && which == s.type);
   }
 };
 
