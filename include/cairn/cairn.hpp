@@ -144,6 +144,7 @@
 #include <cairn/layer/inputs.hpp>          // several tensors and constants for a network
 #include <cairn/layer/layer.hpp>           // the concept: a function and its derivative
 #include <cairn/layer/layer_fault.hpp>     // what keeps a type from being a layer
+#include <cairn/layer/layer_members.hpp>   // what the members of a layer look like
 #include <cairn/layer/layer_norm.hpp>      // LayerNorm<Features>
 #include <cairn/layer/linear.hpp>          // Linear<In, Out>
 #include <cairn/layer/relu.hpp>            // ReLU
