@@ -20,6 +20,7 @@
 #include <cairn/plan/buffer.hpp>           // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
+#include <cairn/plan/equal_slots.hpp>      // buffers of one size
 #include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
 #include <cairn/plan/front.hpp>            // the best ways for every number of bytes
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include <doctest/doctest.h>
 
@@ -66,4 +67,29 @@ TEST_CASE("plan_of: one stage, and an evaluation") {
   static_assert(tight<plan_of<row<1>, store_all>> && tight<plan_of<row<1>, way_up>>);
   static_assert(plan_of<row<9>, way_up>::kind == journey::evaluation);
   CHECK(plan_of<row<9>, way_up>::memory.arena == 2 * 8 * 256); // two values
+}
+
+namespace {
+
+// Looks for a schedule by planning two, and takes the second.
+template <std::size_t Segment>
+struct tried : every<Segment> {
+  static constexpr std::size_t enough = 1_MiB;
+};
+struct picky {
+  struct choice {
+    using found = tried<3>;
+    static constexpr void plan(const chain& c, route& out) { found::plan(c, out); }
+  };
+  template <class Source>
+  using on = choice;
+};
+
+} // namespace
+
+TEST_CASE("plan_of: what a policy has planned to find its route is not planned again") {
+  using plan = plan_of<row<20>, picky>;
+  static_assert(std::is_base_of_v<plan_of<row<20>, tried<3>>, plan>);
+  static_assert(plan::proof && plan::enough == 1_MiB && plan_of<row<20>, every<3>>::enough == 0);
+  CHECK(plan::schedule.count == plan_of<row<20>, every<3>>::schedule.count);
 }

@@ -6,6 +6,7 @@
 
 #include <cairn/core/list.hpp>
 #include <cairn/plan/buffer.hpp>
+#include <cairn/plan/equal_slots.hpp>
 #include <cairn/plan/one_by_one.hpp>
 #include <cairn/plan/stack_first.hpp>
 
@@ -14,7 +15,7 @@ namespace cairn {
 namespace detail {
 
 // The ways to arrange, in the order in which they are tried.
-enum class attempt : unsigned char { stack, life, peak };
+enum class attempt : unsigned char { slots, stack, life, peak };
 
 // How many rounds a quadratic attempt may take: about `effort` looks at a buffer in all.
 constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
@@ -26,6 +27,7 @@ constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
 template <std::size_t Capacity>
 constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound,
                                  std::size_t fence, std::size_t effort) {
+  if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
   const std::size_t rounds = rounds_for(count, effort);
   if (rounds == 0) return no_fence;
@@ -39,15 +41,16 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 // as little memory as it finds; returns how much that is. `bound` is the most that lives at once. Pinned buffers stay
 // where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
 //
-// Packing is NP-hard in general; the lifetimes of a walk up and back are nearly nested, and for these the first
-// attempt, which is linear, is nearly always tight. The others are tried only when it is not, and when there are few
+// Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a walk up and back are nearly
+// nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it is not, and when there are few
 // enough buffers for the compilers' default limits.
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {
   list<std::size_t, with(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
-  for (const auto how : {detail::attempt::stack, detail::attempt::life, detail::attempt::peak}) {
+  for (const auto how :
+       {detail::attempt::slots, detail::attempt::stack, detail::attempt::life, detail::attempt::peak}) {
     if (best <= bound) break;
     const std::size_t now =
         detail::arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);

@@ -13,9 +13,10 @@ namespace cairn {
 
 namespace detail {
 
-// One schedule of a solved chain.
-template <class Solution, std::size_t Slots>
+// One schedule of a solved chain, for a budget of so many bytes.
+template <class Solution, std::size_t Slots, std::size_t Bytes>
 struct solved_route {
+  static constexpr std::size_t enough = Bytes;
   static constexpr void plan(const chain&, route& out) { Solution::walk(Slots, out); }
 };
 
@@ -44,7 +45,7 @@ struct within_budget {
   using solution = slot_solution<Source, Bytes>;
 
   template <std::size_t Slots>
-  using route_for = solved_route<solution, Slots>;
+  using route_for = solved_route<solution, Slots, Bytes>;
   template <std::size_t Slots>
   static constexpr std::size_t arena_of = plan_of<Source, route_for<Slots>>::arena;
 
@@ -60,11 +61,11 @@ struct within_budget {
     if constexpr (slots != solution::tightest) return true;
     else return arena_of<solution::tightest> <= Bytes;
   }();
+  using found = route_for<slots>;
   static constexpr bool accepts(const chain&) { return fits; }
   template <class Refused>
-  using refusal =
-      budget_of<bytes_given<Bytes>,
-                least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::arena>>;
+  using refusal = budget_of<bytes_given<Bytes>,
+                            least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::arena>>;
 
   static constexpr void plan(const chain&, route& out) {
     solution::walk(slots, out); // the tightest, if it does not fit

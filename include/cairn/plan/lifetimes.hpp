@@ -57,7 +57,8 @@ template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t 
 class tracer {
 public:
   constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers, Windows>& out)
-      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1) {}
+      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1),
+        sizes_(c.size() + 1) {}
   tracer(const tracer&) = delete;
   tracer& operator=(const tracer&) = delete;
 
@@ -69,21 +70,19 @@ public:
       const op& o = ops[t];
       operands_of<holder>& uses = uses_[t];
       now_ = static_cast<std::uint32_t>(t);
-      switch (o.kind) {
-      case op_kind::forward: forward(o, uses); break;
-      case op_kind::turn: turn(uses); break;
-      case op_kind::backward: backward(o, uses); break;
       // A discard is no use: a buffer lives until the last op that works on it.
-      case op_kind::discard_value: uses.input = value_[o.position]; break;
-      case op_kind::discard_tape: uses.input = tape_[o.position]; break;
-      case op_kind::discard_gradient: uses.input = gradient_[o.position]; break;
-      }
+      if (o.kind == op_kind::discard_value) uses.input = value_[o.position];
+      else if (o.kind == op_kind::forward) forward(o, uses);
+      else if (o.kind == op_kind::backward) backward(o, uses);
+      else if (o.kind == op_kind::discard_gradient) uses.input = gradient_[o.position];
+      else if (o.kind == op_kind::discard_tape) uses.input = tape_[o.position];
+      else turn(uses);
     }
     use(gradient_[0]); // it is handed out when the walk is over
     const std::size_t made = out_.count;
     for (std::size_t k = 0; k < made; ++k) {
       buffer& b = buffers_[k];
-      b.stacked = ops[b.birth].kind == op_kind::forward && ops[b.death].kind != op_kind::forward;
+      if (ops[b.death].kind != op_kind::forward && ops[b.birth].kind == op_kind::forward) b.stacked = true;
     }
     if (out_.output_buffer != 0) buffers_[out_.output_buffer - regions].bytes = 0;
   }
@@ -92,11 +91,18 @@ private:
   constexpr holder make(std::size_t bytes) {
     if (bytes == 0) return 0;
     const std::size_t k = out_.count++;
-    buffers_[k] = {.bytes = bytes, .birth = now_, .death = now_};
+    buffer& b = buffers_[k];
+    b.bytes = bytes;
+    b.birth = b.death = now_;
     return static_cast<holder>(regions + k);
   }
   constexpr holder make(const bytes& b) {
     return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_));
+  }
+  // The bytes of value k, worked out once.
+  constexpr std::size_t bytes_of(std::size_t k) {
+    if (size_[k] == 0) size_[k] = c_.value_bytes(k);
+    return size_[k];
   }
   constexpr holder use(holder h) {
     if (h >= regions) buffers_[h - regions].death = now_; // is_own(h)
@@ -106,22 +112,30 @@ private:
   constexpr void forward(const op& o, operands_of<holder>& uses) {
     const std::size_t i = o.position;
     const stage& s = stages_[i];
-    uses.input = use(value_[i]);
-    if (o.wants_output) uses.output = value_[i + 1] = use(result_of(i, s));
-    else if (!s.tape_without_output) uses.output = make(c_.value_bytes(i + 1)); // written, but read by nobody
+    const holder input = value_[i];
+    uses.input = input;
+    if (input >= regions) buffers_[input - regions].death = now_; // use(input), and likewise below
+    if (o.wants_output) uses.output = value_[i + 1] = result_of(i, s);
+    else if (!s.tape_without_output) uses.output = make(bytes_of(i + 1)); // written, but read by nobody
     if (o.wants_tape) uses.tape = tape_[i] = make(s.tape);
-    if (!o.absorbed) uses.workspace = make(o.wants_tape ? s.forward_workspace : s.evaluation_workspace);
+    if (o.absorbed) return;
+    const bytes& beside = o.wants_tape ? s.forward_workspace : s.evaluation_workspace;
+    if (beside.per_sample + beside.per_batch != 0) uses.workspace = make(beside);
+  }
+
+  constexpr bool same_layout(std::size_t i) {
+    return has_parts_ ? c_.same_layout(i) : bytes_of(i) == bytes_of(i + 1);
   }
 
   // Where stage i puts its value.
   constexpr holder result_of(std::size_t i, const stage& s) {
     const bool in_place =
-        s.in_place_forward && is_own(value_[i]) && c_.same_layout(i) && value_ends(ops_, now_, i);
+        s.in_place_forward && value_[i] >= regions && same_layout(i) && value_ends(ops_, now_, i);
     if (c_.lent_output && i + 1 == c_.size()) {
       if (in_place && out_.output_buffer == 0) out_.output_buffer = value_[i];
       return lent(region::output);
     }
-    return in_place ? value_[i] : make(c_.value_bytes(i + 1));
+    return in_place ? value_[i] : make(bytes_of(i + 1));
   }
 
   // The gradient of the last value comes in: in the value's place, if nobody reads that again.
@@ -140,17 +154,19 @@ private:
     const std::size_t i = o.position;
     const stage& s = stages_[i];
     const holder above = gradient_[i + 1];
-    uses.output_gradient = use(above);
+    uses.output_gradient = above;
+    if (above >= regions) buffers_[above - regions].death = now_;
     if (s.reads_input) uses.input = use(value_[i]);
     if (s.reads_output) uses.output = use(value_[i + 1]);
-    if (s.keeps_tape()) uses.tape = use(tape_[i]);
-    if (!o.absorbed) uses.workspace = make(s.backward_workspace);
+    if (s.tape.per_sample + s.tape.per_batch != 0) uses.tape = use(tape_[i]); // keeps_tape()
+    if (!o.absorbed && s.backward_workspace.per_sample + s.backward_workspace.per_batch != 0)
+      uses.workspace = make(s.backward_workspace);
     if (window_count_ > 0) use_windows(i);
     if (!o.wants_input_gradient) return;
     const bool kept = c_.keeps_output_gradient && above == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
     else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradient_[i] = above;
-    else gradient_[i] = make(c_.gradient_bytes(i));
+    else gradient_[i] = make(has_parts_ ? c_.gradient_bytes(i) : bytes_of(i));
     uses.input_gradient = use(gradient_[i]);
   }
 
@@ -172,8 +188,10 @@ private:
   list<holder, with(Stages, 1)> values_;
   list<holder, with(Stages, 1)> gradients_;
   list<holder, with(Stages, 1)> tapes_;
+  list<std::size_t, with(Stages, 1)> sizes_;
   // Pointers and numbers, because every call costs the compiler time.
   const std::size_t batch_ = c_.batch;
+  const bool has_parts_ = !c_.values.empty();
   const std::size_t window_count_ = c_.windows.size();
   const stage* const stages_ = c_.stages.data();
   buffer* const buffers_ = out_.buffers.data();
@@ -181,6 +199,7 @@ private:
   holder* const value_ = values_.data();
   holder* const gradient_ = gradients_.data();
   holder* const tape_ = tapes_.data();
+  std::size_t* const size_ = sizes_.data();
 };
 
 // All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows

@@ -25,20 +25,26 @@ constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
 template <class Plan, part Which>
 inline constexpr auto chosen = select(Plan::lives, Plan::schedule.turn, Which);
 
+template <class Plan, part Which>
+constexpr std::size_t goal() {
+  constexpr std::size_t bound = chosen<Plan, Which>.bound;
+  return Which == part::whole && bound < Plan::enough ? Plan::enough : bound;
+}
+
 template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
-  constexpr std::size_t effort = 200'000;
+  constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent =
-      arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, out.bound, out.fence, effort);
+  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(),
+                                                   out.fence, effort);
   return out;
 }();
 
-// The best of this attempt and of those after it, which are made only when it is not tight.
-template <class Plan, part Which, attempt How = attempt::stack>
+// The best of this attempt and of those after it, which are made only when it does not reach the goal.
+template <class Plan, part Which, attempt How = attempt::slots>
 constexpr const auto& best_arranged() {
   constexpr const auto& one = arranged<Plan, Which, How>;
-  if constexpr (How == attempt::peak || one.extent <= one.bound) {
+  if constexpr (How == attempt::peak || one.extent <= goal<Plan, Which>()) {
     return one;
   } else {
     constexpr auto next = static_cast<attempt>(static_cast<unsigned char>(How) + 1);
@@ -69,6 +75,13 @@ constexpr auto plan_memory() {
                         arrangement<Plan::lives.capacity>{});
 }
 
+// A policy that looks for a schedule within so many bytes has no use for a tighter one, and says so: `enough`.
+template <class Policy>
+constexpr std::size_t enough_bytes() {
+  if constexpr (requires { Policy::enough; }) return Policy::enough;
+  else return 0;
+}
+
 } // namespace detail
 
 // The route of a policy along a chain, which may still be wrong: see policy_fault_of.
@@ -85,6 +98,7 @@ struct route_of {
 // it is made when it is first used, and who only asks for `arena` does not wait for the place of every operand.
 template <class Source, checkpoint_policy Policy>
 struct plan_of {
+  static constexpr std::size_t enough = detail::enough_bytes<Policy>();
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
@@ -103,5 +117,10 @@ struct plan_of {
   static constexpr std::size_t arena = detail::arena_of<plan_of>(); // of `memory`
   static constexpr memory_plan<schedule.count, windows> memory = detail::plan_memory<plan_of>();
 };
+
+// What plans under a policy may have found its route by planning some: the last of them, `found`, is the plan.
+template <class Source, checkpoint_policy Policy>
+requires requires { typename detail::planner<Policy, Source>::type::found; }
+struct plan_of<Source, Policy> : plan_of<Source, typename detail::planner<Policy, Source>::type::found> {};
 
 } // namespace cairn

@@ -23,31 +23,15 @@ enum class journey : unsigned char { training, evaluation };
 
 namespace detail {
 
-// Something that is made, read and dropped. `spent`: it has been overwritten by the one op that might still read it.
-class item {
-public:
-  constexpr bool absent() const { return state_ == is_absent; }
-  constexpr bool read() {
-    if (state_ == is_absent || state_ == is_spent) return false;
-    state_ = is_read;
-    return true;
-  }
-  constexpr bool make() {
-    if (state_ != is_absent) return false;
-    state_ = is_unread;
-    return true;
-  }
-  constexpr bool drop() {
-    if (state_ == is_absent || state_ == is_unread) return false;
-    state_ = is_absent;
-    return true;
-  }
-  constexpr void spend() { state_ = is_spent; }
-
-private:
-  enum : unsigned char { is_absent, is_unread, is_read, is_spent };
-  unsigned char state_ = is_absent;
+// Something that is made, read and dropped. A number, not a class: a thousand stages ask for it a hundred thousand times,
+// and every call costs the compiler time.
+enum item : unsigned char {
+  is_absent,
+  is_spent,  // overwritten by the one op that might still read it
+  is_unread, // and so may not be dropped
+  is_read,
 };
+constexpr bool is_there(item i) { return i >= is_unread; }
 
 // Walks a schedule once. Each step returns what is wrong with it, or null.
 template <std::size_t Stages>
@@ -56,8 +40,7 @@ public:
   constexpr walker(const chain& along, std::span<const op> ops)
       : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
         values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), runs_(n_ + 1) {
-    value_[0].make();
-    value_[0].read();
+    value_[0] = is_read;
   }
 
   walker(const walker&) = delete;
@@ -66,46 +49,48 @@ public:
   constexpr verdict walk(journey kind) {
     const op* const ops = ops_.data();
     const std::size_t count = ops_.size();
-    for (std::size_t t = 0; t < count; ++t)
-      if (const char* const fault = step(ops[t])) return {fault, t};
+    for (std::size_t t = 0; t < count; ++t) {
+      const char* const fault = step(ops[t]);
+      if (fault != nullptr) return {fault, t};
+    }
     return {end(kind), count};
   }
 
 private:
-  constexpr const char* step(const op& o) {
-    if (o.position >= n_ && (o.position > n_ || is_of_stage(o.kind))) return "a position outside the chain";
-    if (has_foreign_flags(o)) return "a mark that an op of this kind cannot have";
-    if (o.kind < op_kind::discard_value) { // !is_discard()
-      if (o.absorbed || o.takes_next || previous_->takes_next)
-        if (const char* const fault = pair(o)) return fault;
-      previous_ = &o;
-    }
-    switch (o.kind) {
-    case op_kind::forward: return forward(o);
-    case op_kind::turn: return turn(o);
-    case op_kind::backward: return backward(o);
-    case op_kind::discard_value:
-      if (o.position == 0 || (chain_.lent_output && o.position == n_))
-        return "a value is discarded that others own";
-      return value_[o.position].drop() ? nullptr : "a value is discarded that is not there or was never read";
-    case op_kind::discard_tape:
-      return tape_[o.position].drop() ? nullptr : "a tape is discarded that is not there or was never read";
-    case op_kind::discard_gradient:
-      if (chain_.lent && o.position == n_) return "a gradient is discarded that others own";
-      return gradient_[o.position].drop() ? nullptr
-                                          : "a gradient is discarded that is not there or was never read";
-    }
-    return "no kind of op";
-  }
+  static constexpr const char* foreign_mark = "a mark that an op of this kind cannot have";
 
-  static constexpr bool is_of_stage(op_kind kind) {
-    return kind == op_kind::forward || kind == op_kind::backward || kind == op_kind::discard_tape;
-  }
-  static constexpr bool has_foreign_flags(const op& o) {
-    const bool forward = o.kind == op_kind::forward;
-    const bool backward = o.kind == op_kind::backward;
-    return (!forward && (o.recomputes || o.wants_output || o.wants_tape)) ||
-           (!backward && o.wants_input_gradient) || (!forward && !backward && (o.takes_next || o.absorbed));
+  constexpr const char* step(const op& o) {
+    const std::size_t k = o.position;
+    if (k >= n_ && (k > n_ || o.kind == op_kind::forward || o.kind == op_kind::backward ||
+                    o.kind == op_kind::discard_tape))
+      return "a position outside the chain";
+    if (o.kind >= op_kind::discard_value) { // is_discard()
+      if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
+          o.absorbed)
+        return foreign_mark;
+      item* const dropped = o.kind == op_kind::discard_value  ? value_
+                            : o.kind == op_kind::discard_tape ? tape_
+                                                              : gradient_;
+      if (o.kind == op_kind::discard_value && (k == 0 || (chain_.lent_output && k == n_)))
+        return "a value is discarded that others own";
+      if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_)
+        return "a gradient is discarded that others own";
+      if (dropped[k] == is_absent || dropped[k] == is_unread)
+        return o.kind == op_kind::discard_value ? "a value is discarded that is not there or was never read"
+               : o.kind == op_kind::discard_tape
+                   ? "a tape is discarded that is not there or was never read"
+                   : "a gradient is discarded that is not there or was never read";
+      dropped[k] = is_absent;
+      return nullptr;
+    }
+    if (o.absorbed || o.takes_next || previous_->takes_next) {
+      const char* const fault = pair(o);
+      if (fault != nullptr) return fault;
+    }
+    previous_ = &o;
+    if (o.kind == op_kind::forward) return forward(o);
+    if (o.kind == op_kind::backward) return backward(o);
+    return turn(o);
   }
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
@@ -131,45 +116,68 @@ private:
 
   constexpr const char* forward(const op& o) {
     const std::size_t i = o.position;
-    if (!value_[i].read()) return "a forward reads a value that is not there";
+    if (o.wants_input_gradient) return foreign_mark;
+    if (value_[i] < is_unread) return "a forward reads a value that is not there"; // !is_there()
+    value_[i] = is_read;
     if (o.recomputes != (ran_[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && turned_) return "a first forward after the turn";
     if (i >= below_)
       return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
-    if (o.wants_output && !value_[i + 1].make()) return "a value is made that is there already";
-    if (o.wants_tape && !tape_[i].make()) return "a tape is made that is there already";
+    if (o.wants_output) {
+      if (value_[i + 1] != is_absent) return "a value is made that is there already";
+      value_[i + 1] = is_unread;
+    }
+    if (o.wants_tape) {
+      if (tape_[i] != is_absent) return "a tape is made that is there already";
+      tape_[i] = is_unread;
+    }
     if (o.absorbed) {
       if (!o.wants_output) return "a forward is absorbed whose value nobody wants";
-      value_[i].spend();
+      value_[i] = is_spent;
     }
     ran_[i] = 1;
     return nullptr;
   }
 
   constexpr const char* turn(const op& o) {
+    if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
+        o.absorbed)
+      return foreign_mark;
     if (turned_) return "a second turn";
     if (o.position != n_) return "the turn is not at the last value";
     turned_ = true;
-    if (!value_[n_].read()) return "the turn reads an output that is not there";
-    gradient_[n_].make();
+    if (!is_there(value_[n_])) return "the turn reads an output that is not there";
+    value_[n_] = is_read;
+    gradient_[n_] = is_unread;
     return nullptr;
   }
 
   constexpr const char* backward(const op& o) {
     const std::size_t i = o.position;
     const stage& s = stages_[i];
+    if (o.recomputes || o.wants_output || o.wants_tape) return foreign_mark;
     if (!turned_) return "a backward before the turn";
     if (i >= below_) return "a backward for the second time, or out of order";
     if (i + 1 != below_) return "a backward is missing";
     below_ = i;
-    if (!gradient_[i + 1].read()) return "a backward reads a gradient that is not there";
-    if (s.reads_input && !value_[i].read()) return "a backward reads an input that is not there";
-    if (s.reads_output && !value_[i + 1].read()) return "a backward reads an output that is not there";
-    if (s.keeps_tape() && !tape_[i].read()) return "a backward reads a tape that is not there";
+    if (gradient_[i + 1] < is_unread) return "a backward reads a gradient that is not there";
+    gradient_[i + 1] = is_read;
+    if (s.reads_input) {
+      if (value_[i] < is_unread) return "a backward reads an input that is not there";
+      value_[i] = is_read;
+    }
+    if (s.reads_output) {
+      if (value_[i + 1] < is_unread) return "a backward reads an output that is not there";
+      value_[i + 1] = is_read;
+    }
+    if (s.tape.per_sample + s.tape.per_batch != 0) { // keeps_tape()
+      if (tape_[i] < is_unread) return "a backward reads a tape that is not there";
+      tape_[i] = is_read;
+    }
     if (o.wants_input_gradient != (i > lowest_ || chain_.lent))
       return "an input gradient is made that nobody reads, or is not made that somebody reads";
-    if (o.wants_input_gradient) gradient_[i].make();
+    if (o.wants_input_gradient && gradient_[i] == is_absent) gradient_[i] = is_unread;
     return nullptr;
   }
 
@@ -180,9 +188,9 @@ private:
     if (back ? below_ != lowest_ : below_ != n_)
       return back ? "a backward is missing" : "a backward in an evaluation";
     for (std::size_t k = 1; k <= n_; ++k) {
-      if (!tape_[k - 1].absent()) return "a tape is left over";
-      if (!value_[k].absent() && !(chain_.lent_output && k == n_)) return "a value is left over";
-      if (back && !gradient_[k].absent() && !(chain_.lent && k == n_)) return "a gradient is left over";
+      if (tape_[k - 1] != is_absent) return "a tape is left over";
+      if (value_[k] != is_absent && !(chain_.lent_output && k == n_)) return "a value is left over";
+      if (back && gradient_[k] != is_absent && !(chain_.lent && k == n_)) return "a gradient is left over";
     }
     return nullptr;
   }

@@ -17,17 +17,22 @@ namespace cairn {
 
 namespace detail {
 
-// What the rest of the route wants of one move, and what it is the last to read.
-struct demand {
-  bool kept = false; // somebody wants something of it
-  bool output = false, tape = false, input_gradient = false;
-  bool ends_input = false, ends_output = false, ends_tape = false;
+// What the rest of the route wants of one move, and what it is the last to read: a sum of these. Nothing at all: the move
+// is left out.
+enum demand : unsigned {
+  wants_output = 1,
+  wants_tape = 2,
+  runs_backward = 4,
+  wants_input_gradient = 8,
+  ends_input = 16,
+  ends_output = 32,
+  ends_tape = 64,
 };
 
 // The demands on a whole route.
 template <std::size_t Moves>
 struct demands {
-  list<demand, with(Moves, 1)> of{};
+  list<unsigned char, with(Moves, 1)> of{};
   std::size_t up = 0;            // moves before the turn
   bool turn_ends_output = false; // the turn is the last to read the last value
   std::size_t lasting = 0;       // the stages below this one make something that the way back reads
@@ -36,11 +41,13 @@ struct demands {
 
 // Follows a route from its end to its beginning: the first reader that we meet is the last that reads, and what
 // nobody has asked for by the time that we meet its maker is never asked for.
+//
+// Here and below: pointers, and nothing is called in a loop, because every call costs the compiler time.
 template <std::size_t Stages, std::size_t Moves>
 constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) {
   demands<Moves> out{};
   out.of.make_room(route.size() + 1);
-  const move* const moves = route.data(); // pointers, because every call costs the compiler time
+  const move* const moves = route.data();
   const std::size_t count = route.size();
   const stage* const stages = c.stages.data();
   const std::size_t n = c.size();
@@ -48,24 +55,22 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) 
   list<char, with(Stages, 1)> wanted_tapes(n + 1);
   char* const value = wanted_values.data();
   char* const tape = wanted_tapes.data();
-  demand* const demanded = out.of.data();
-  const auto read = [](char& wanted) {
-    const bool last = wanted == 0;
-    wanted = 1;
-    return last;
-  };
+  unsigned char* const demanded = out.of.data();
   const std::size_t lowest = c.lowest_backward();
+  const bool lent = c.lent;
+  const std::size_t lent_stage = c.lent_output ? n - 1 : n;
   const auto turn = [&] {
     for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
       if (tape[k - 1] != 0 || (value[k] != 0 && !(c.lent_output && k == n))) {
         out.lasting = k;
         out.lasting_output = value[k] != 0;
       }
-    out.turn_ends_output = read(value[n]);
+    out.turn_ends_output = value[n] == 0;
+    value[n] = 1;
   };
 
   const auto is_back = [&](std::size_t m) {
-    return c.lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
+    return lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
   };
   std::size_t up = 0;
   while (up < count && !is_back(up)) ++up;
@@ -73,24 +78,36 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) 
   if (up == count) turn();
   for (std::size_t m = count; m-- > 0;) {
     const std::size_t i = moves[m].position;
-    demand& d = demanded[m];
+    unsigned d = 0;
     if (!moves[m].backward) {
-      // A lent output stays where it is: on the way back nobody makes it again.
-      const bool is_there = c.lent_output && i + 1 == n && m >= up;
-      d.output = value[i + 1] != 0 && !is_there;
-      d.tape = tape[i] != 0;
-      d.kept = d.output || d.tape;
-      if (!is_there) value[i + 1] = 0;
+      if (i != lent_stage ||
+          m < up) { // a lent output stays where it is: on the way back nobody makes it again
+        if (value[i + 1] != 0) d = wants_output;
+        value[i + 1] = 0;
+      }
+      if (tape[i] != 0) d |= wants_tape;
       tape[i] = 0;
-      if (d.kept) d.ends_input = read(value[i]);
+      if (d != 0 && value[i] == 0) {
+        d |= ends_input;
+        value[i] = 1;
+      }
     } else if (i >= lowest) {
       const stage& s = stages[i];
-      d.kept = true;
-      d.input_gradient = i > lowest || c.lent;
-      if (s.reads_input) d.ends_input = read(value[i]);
-      if (s.reads_output) d.ends_output = read(value[i + 1]);
-      if (s.keeps_tape()) d.ends_tape = read(tape[i]);
+      d = i > lowest || lent ? runs_backward | wants_input_gradient : runs_backward;
+      if (s.reads_input && value[i] == 0) {
+        d |= ends_input;
+        value[i] = 1;
+      }
+      if (s.reads_output && value[i + 1] == 0) {
+        d |= ends_output;
+        value[i + 1] = 1;
+      }
+      if (s.tape.per_sample + s.tape.per_batch != 0) { // keeps_tape(), read by this op alone
+        d |= ends_tape;
+        tape[i] = 1;
+      }
     }
+    demanded[m] = static_cast<unsigned char>(d);
     if (m == up) turn();
   }
   return out;
@@ -107,42 +124,57 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> rou
   char* const ran = run_before.data();
   const move* const moves = route.data();
   const std::size_t move_count = route.size();
-  const demand* const demanded = wanted.of.data();
-  op* const ops = out.storage.data();
+  const unsigned char* const demanded = wanted.of.data();
+  op* const ops = out.storage.data(); // zeros
+  const std::size_t lent_value = c.lent_output ? n : n + 1;
+  const std::size_t lent_gradient = c.lent ? n : n + 1;
+  const std::size_t up = wanted.up;
   std::size_t count = 0;
-  const auto discard = [&](op_kind kind, std::size_t k) {
-    ops[count++] = {.kind = kind, .position = static_cast<std::uint32_t>(k)};
-  };
-  const auto is_ours = [&](std::size_t k) { return k > 0 && !(c.lent_output && k == n); };
   const auto turn = [&] {
     out.turn = count;
     ops[count++] = {.kind = op_kind::turn, .position = static_cast<std::uint32_t>(n)};
-    if (wanted.turn_ends_output && is_ours(n)) discard(op_kind::discard_value, n);
+    if (wanted.turn_ends_output && n != lent_value && n > 0)
+      ops[count++] = {.kind = op_kind::discard_value, .position = static_cast<std::uint32_t>(n)};
   };
 
   for (std::size_t m = 0; m < move_count; ++m) {
-    if (m == wanted.up) turn();
-    const demand& d = demanded[m];
-    if (!d.kept) continue;
+    if (m == up) turn();
+    const unsigned d = demanded[m];
+    if (d == 0) continue;
     const std::uint32_t i = moves[m].position;
-    if (!moves[m].backward) {
-      ops[count++] = {
-          .recomputes = ran[i] != 0, .wants_output = d.output, .wants_tape = d.tape, .position = i};
+    op& o = ops[count++];
+    o.position = i;
+    if ((d & runs_backward) == 0) {
+      o.wants_output = (d & wants_output) != 0;
+      o.wants_tape = (d & wants_tape) != 0;
+      if (ran[i] != 0) o.recomputes = true;
       ran[i] = 1;
-      if (m < wanted.up && i < wanted.lasting) {
+      if (m < up && i < wanted.lasting) {
         out.lasting = count;
-        out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : d.output;
+        out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : o.wants_output;
       }
-      if (d.ends_input && i > 0) discard(op_kind::discard_value, i);
-      continue;
+    } else {
+      o.kind = op_kind::backward;
+      o.wants_input_gradient = (d & wants_input_gradient) != 0;
+      if ((d & ends_tape) != 0) {
+        ops[count].kind = op_kind::discard_tape;
+        ops[count++].position = i;
+      }
+      if ((d & ends_output) != 0 && i + 1 != lent_value) {
+        ops[count].kind = op_kind::discard_value;
+        ops[count++].position = i + 1;
+      }
     }
-    ops[count++] = {.kind = op_kind::backward, .wants_input_gradient = d.input_gradient, .position = i};
-    if (d.ends_tape) discard(op_kind::discard_tape, i);
-    if (d.ends_output && is_ours(i + 1)) discard(op_kind::discard_value, i + 1);
-    if (d.ends_input && i > 0) discard(op_kind::discard_value, i);
-    if (!(c.lent && i + 1 == n)) discard(op_kind::discard_gradient, i + 1);
+    if ((d & ends_input) != 0 && i > 0) {
+      ops[count].kind = op_kind::discard_value;
+      ops[count++].position = i;
+    }
+    if ((d & runs_backward) != 0 && i + 1 != lent_gradient) {
+      ops[count].kind = op_kind::discard_gradient;
+      ops[count++].position = i + 1;
+    }
   }
-  if (wanted.up == move_count) turn();
+  if (up == move_count) turn();
   out.count = count;
   fuse(c, {ops, count});
   return out;
