@@ -40,6 +40,9 @@
 #include <cairn/plan/route.hpp>      // the order of forwards and backwards along a chain
 #include <cairn/plan/run_time_plan.hpp> // a plan made when the program runs
 #include <cairn/plan/schedule.hpp>      // the ops of one step
+#include <cairn/plan/search_states.hpp> // the states of a short chain
+#include <cairn/plan/searched.hpp>      // a short chain searched in constant expressions
+#include <cairn/plan/short_search.hpp>  // the cheapest of all schedules of a short chain
 #include <cairn/plan/slots.hpp>         // a chain solved in constant expressions
 #include <cairn/plan/solver.hpp>        // the whole curve of cost against memory
 #include <cairn/plan/stack_first.hpp>   // the linear arrangement

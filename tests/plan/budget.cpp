@@ -2,12 +2,16 @@
 // Budgets that the compiler solves, compared with the exact solver of the same chain.
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/plan/budget.hpp>
+#include <cairn/plan/checked_policy.hpp>
 #include <cairn/plan/solver.hpp>
 #include <doctest/doctest.h>
 
 #include "chains.hpp"
+#include "exhaustive.hpp"
+#include "rescued.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -147,4 +151,45 @@ TEST_CASE("a budget plans a chain that is lent, as a nested checkpoint's is") {
   using planned = plan_of<lent_chain, budget<bytes>>;
   static_assert(bool(planned::proof));
   CHECK(planned::memory.arena <= bytes);
+}
+
+namespace {
+
+// A chain that no schedule of the solver brings into its least bytes, but one of all schedules does.
+template <class Source>
+void is_rescued() {
+  exhaustive all{Source::value};
+  const std::size_t lowest = all.least_bytes();
+  constexpr std::size_t persistent = detail::slot_solution<Source, 64>::least_bytes;
+  constexpr std::size_t least = detail::least_searched<Source, persistent, persistent>();
+  CHECK(least == lowest);
+  CHECK(least < persistent);
+  using planned = plan_of<Source, budget<least>>;
+  static_assert(bool(planned::proof));
+  static_assert(planned::arena == least);
+  CHECK(flops(Source::value, planned::schedule.ops()) == all.cheapest(least).cost);
+  static_assert(policy_fault_of<budget<least>, Source> == policy_fault::none);
+  static_assert(policy_fault_of<budget<persistent>, Source> == policy_fault::none);
+
+  // Below there is none, and the error says so.
+  static_assert(policy_fault_of<budget<least - 1>, Source> == policy_fault::refuses);
+  using refused = typename budget<least - 1>::template on<Source>::template refusal<Source>;
+  static_assert(
+      std::is_same_v<refused,
+                     detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
+}
+
+} // namespace
+
+TEST_CASE("a budget that only a schedule keeps which drops a value for a while: a random chain") {
+  is_rescued<rescued_chain>();
+}
+TEST_CASE("... products and a normalisation") { is_rescued<rescued_products>(); }
+
+TEST_CASE("the search costs nothing where the solver's schedules fit, nor where the chain is long") {
+  using fits = detail::within_budget<rescued_chain, detail::slot_solution<rescued_chain, 64>::least_bytes>;
+  static_assert(fits::is_solved && fits::live == detail::no_budget);
+  using longer = random_blocks<9, 2>;
+  static_assert(!detail::is_searched(longer::stages.size()));
+  static_assert(policy_fault_of<budget<least_arena<longer> - 1>, longer> == policy_fault::refuses);
 }

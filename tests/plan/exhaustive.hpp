@@ -22,7 +22,8 @@ namespace cairn::testing {
 // What a route cannot say is no path either. A forward makes anew whatever of its results is read later, so while a
 // tape is held its stage does not run; a composite's turn comes as soon as the last value is made, the root's right
 // before the first backward; and nothing is made that nobody reads: a tape is held until its backward, and a value that
-// was made in place beside a tape is read (else the forward would need a place for it). What a composite's last value lies on is counted, though a plan may count it as lent.
+// was made in place beside a tape is read, or what is made of it by a stage that reads nothing on the way back (else the
+// forward would need a place for it); more than two such values at once are not tried. What a composite's last value lies on is counted, though a plan may count it as lent.
 class exhaustive {
 public:
   struct answer {
@@ -33,11 +34,14 @@ public:
 
   explicit exhaustive(const chain& c)
       : c_(c), n_(c.size()), lowest_(c.lowest_backward()), tape_bit_(n_, 0), gradient_(n_ + 1, 0) {
-    for (std::size_t i = lowest_; i < n_; ++i)
-      if (c[i].keeps_tape()) {
-        tape_bit_[i] = 1U << tapes_++;
-        if (in_place(i) && !c[i].tape_without_output) owing_.push_back(i + 1);
-      }
+    bool owes = false; // value i may be unread
+    for (std::size_t i = lowest_; i < n_; ++i) {
+      if (c[i].keeps_tape()) tape_bit_[i] = 1U << tapes_++;
+      owes = c[i].keeps_tape() ? in_place(i) && !c[i].tape_without_output : owes && reads_nothing(i);
+      if (!owes) continue;
+      for (std::size_t k = owing_.size(); k-- > 0;)
+        if ((owing_[k] & (owing_[k] - 1)) == 0) owing_.push_back(owing_[k] | bit(i + 1));
+    }
     gradient_[n_] = c.lent || lowest_ == n_ ? 0 : c.value_bytes(n_);
     for (std::size_t k = n_; k-- > 0;) {
       const bool lent = k == 0 && c.lent_input_gradient;
@@ -79,7 +83,7 @@ private:
     std::uint32_t values = 0; // bit k - 1: value k is held
     std::uint32_t tapes = 0;
     std::size_t left = 0;
-    std::size_t unread = 0; // this value must be read before it is dropped, if not 0
+    std::uint32_t unread = 0; // of the values: each must be read before it is dropped
   };
   struct step {
     std::uint32_t state = none;
@@ -89,7 +93,8 @@ private:
 
   std::uint32_t number(const state& s) const {
     std::size_t owes = 0;
-    while (s.unread != owing_[owes]) ++owes;
+    while (owes < owing_.size() && s.unread != owing_[owes]) ++owes;
+    if (owes == owing_.size()) return none;
     return static_cast<std::uint32_t>((((owes * (n_ + 2) + s.left) << tapes_ | s.tapes) << n_) | s.values);
   }
   state of(std::uint32_t number) const {
@@ -99,6 +104,9 @@ private:
   }
   static std::uint32_t bit(std::size_t value) { return value == 0 ? 0 : 1U << (value - 1); }
 
+  bool reads_nothing(std::size_t i) const {
+    return !c_[i].reads_input && !c_[i].reads_output && !c_[i].keeps_tape();
+  }
   bool in_place(std::size_t i) const {
     return i > 0 && c_[i].in_place_forward && c_.value_bytes(i) == c_.value_bytes(i + 1);
   }
@@ -122,17 +130,18 @@ private:
   template <class Reach>
   void all_from(const state& s, Reach reach) const {
     for (std::size_t k = 1; k <= n_; ++k)
-      if ((s.values & bit(k)) != 0 && s.unread != k)
+      if ((s.values & ~s.unread & bit(k)) != 0)
         reach(state{s.values & ~bit(k), s.tapes, s.left, s.unread}, 0, 0, step{});
     if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
-      const std::size_t unread = s.unread == n_ ? 0 : s.unread;
+      const std::uint32_t unread = s.unread & ~bit(n_);
       reach(state{s.values, s.tapes, n_, unread}, held(s) + gradient_[n_], 0, step{});
       // Nobody reads the value again: its gradient lies in its place.
       reach(state{s.values & ~bit(n_), s.tapes, n_, unread}, held(s), 0, step{});
     }
     const bool turns = c_.lent ? s.left == n_ + 1 && (s.values & bit(n_)) != 0 : s.left == n_;
     for (std::size_t i = 0; !turns && i < n_ && i < s.left; ++i)
-      if ((i == 0 || (s.values & bit(i)) != 0) && (s.tapes & tape_bit_[i]) == 0 && s.unread != i + 1)
+      if ((i == 0 || (s.values & bit(i)) != 0) && (s.tapes & tape_bit_[i]) == 0 &&
+          (s.unread & bit(i + 1)) == 0)
         forward(s, i, reach);
     if (s.left <= n_ && s.left > lowest_) backward(s, s.left - 1, reach);
   }
@@ -141,7 +150,7 @@ private:
   void forward(const state& s, std::size_t i, Reach reach) const {
     const stage& does = c_[i];
     const move made{static_cast<std::uint32_t>(i), false};
-    const state before{s.values & ~bit(i + 1), s.tapes, s.left, s.unread == i ? 0 : s.unread};
+    const state before{s.values & ~bit(i + 1), s.tapes, s.left, s.unread & ~bit(i)};
     for (const bool output : {true, false})
       for (const bool tape : {true, false}) {
         if ((tape && tape_bit_[i] == 0) || (!tape && !output)) continue;
@@ -152,11 +161,12 @@ private:
         state after = before;
         if (output) after.values |= bit(i + 1);
         if (tape) after.tapes |= tape_bit_[i];
+        if (reads_nothing(i) && (s.unread & bit(i)) != 0) after.unread |= bit(i + 1);
         const std::size_t result = !writes ? 0 : output ? own(i + 1) : c_.value_bytes(i + 1);
         reach(after, held(before) + beside + result, cost, step{none, true, made});
         if (!output || !in_place(i)) continue;
         after.values &= ~bit(i);
-        if (tape && !does.tape_without_output) after.unread = i + 1;
+        if (tape && !does.tape_without_output) after.unread |= bit(i + 1);
         reach(after, held(before) + beside, cost, step{none, true, made});
       }
   }
@@ -167,10 +177,11 @@ private:
     if (does.reads_input && i > 0 && (s.values & bit(i)) == 0) return;
     if (does.reads_output && (s.values & bit(i + 1)) == 0) return;
     if ((s.tapes & tape_bit_[i]) != tape_bit_[i]) return;
-    if (s.unread > i + 1 || (s.unread == i + 1 && !does.reads_output)) return;
+    const std::uint32_t unread =
+        s.unread & ~(does.reads_input ? bit(i) : 0) & ~(does.reads_output ? bit(i + 1) : 0);
+    if (unread >= bit(i + 1)) return;
     const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
-    const bool reads = s.unread == i + 1 || (s.unread == i && does.reads_input);
-    state after{s.values & (bit(i + 1) - 1), s.tapes, i, reads ? 0 : s.unread};
+    state after{s.values & (bit(i + 1) - 1), s.tapes, i, unread};
     for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // nobody will read what lies above
     reach(after, held(s) + made + does.backward_workspace.at(c_.batch), 0,
           step{none, true, {static_cast<std::uint32_t>(i), true}});
@@ -197,7 +208,7 @@ private:
         if (live > budget) return;
         const std::uint64_t then = !by_bytes ? key + cost : key > live ? key : live;
         const std::uint32_t to = number(next);
-        if (then >= best_[to]) return;
+        if (to == none || then >= best_[to]) return;
         best_[to] = then;
         how.state = at;
         from_[to] = how;
@@ -212,7 +223,7 @@ private:
   std::size_t lowest_;
   std::size_t tapes_ = 0;
   std::vector<std::uint32_t> tape_bit_; // 0: the stage has no tape that anybody reads
-  std::vector<std::size_t> owing_{0};   // the values that may be `unread`
+  std::vector<std::uint32_t> owing_{0}; // the sets of values that may be `unread`
   std::vector<std::size_t>
       gradient_; // bytes of each, 0 where it is lent, lies on one that is, or is not made
   std::vector<std::size_t> value_bytes_; // of each set of values

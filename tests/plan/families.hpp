@@ -12,7 +12,7 @@
 namespace cairn::testing {
 
 // Every flag and every size at random; an odd stage may read nothing of the forward pass.
-inline stage random_stage(dice& d, bool odd = false) {
+constexpr stage random_stage(dice& d, bool odd = false) {
   const auto sometimes = [&](std::size_t lines) {
     return bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0};
   };

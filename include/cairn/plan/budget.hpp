@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
+#include <cairn/plan/searched.hpp>
+#include <cairn/plan/short_search.hpp>
 #include <cairn/plan/slots.hpp>
 
 namespace cairn {
@@ -39,7 +42,8 @@ template <class Given, class Least>
 struct budget_of : budget_sentence {};
 
 // The cheapest schedule whose arena, as it is laid out, keeps the budget. What lives is nearly always packed without a
-// gap; where it is not, the next cheaper schedule is tried.
+// gap; where it is not, the next cheaper schedule is tried. Where no schedule of the solver fits, all schedules of a short
+// chain are searched; a chain that has a fitting one costs nothing for that.
 template <class Source, std::size_t Bytes>
 struct within_budget {
   using solution = slot_solution<Source, Bytes>;
@@ -57,18 +61,29 @@ struct within_budget {
     else return find<best>();
   }
   static constexpr std::size_t slots = find<solution::slots + 1>();
-  static constexpr bool fits = [] {
+  static constexpr bool is_solved = [] {
     if constexpr (slots != solution::tightest) return true;
     else return arena_of<solution::tightest> <= Bytes;
   }();
-  using found = route_for<slots>;
-  static constexpr bool accepts(const chain&) { return fits; }
-  template <class Refused>
-  using refusal = budget_of<bytes_given<Bytes>,
-                            least_possible_bytes<plan_of<Refused, route_for<solution::tightest>>::arena>>;
+  static constexpr std::size_t live = [] {
+    if constexpr (is_solved || !is_searched(solution::stages)) return no_budget;
+    else return search_within<Source, Bytes>();
+  }();
+  using found = std::conditional_t<live == no_budget, route_for<slots>, searched<Source, live>>;
+  static constexpr bool accepts(const chain&) { return is_solved || live != no_budget; }
 
-  static constexpr void plan(const chain&, route& out) {
-    solution::walk(slots, out); // the tightest, if it does not fit
+  template <class Refused>
+  static constexpr std::size_t least_arena = [] {
+    constexpr std::size_t least = plan_of<Refused, route_for<solution::tightest>>::arena;
+    if constexpr (!is_searched(solution::stages)) return least;
+    else return least_searched<Refused, solution::least_bytes, least>();
+  }();
+  template <class Refused>
+  using refusal = budget_of<bytes_given<Bytes>, least_possible_bytes<least_arena<Refused>>>;
+
+  static constexpr void plan(const chain& c, route& out) {
+    if constexpr (live != no_budget) searched<Source, live>::plan(c, out);
+    else solution::walk(slots, out); // the tightest, if it does not fit
   }
 };
 

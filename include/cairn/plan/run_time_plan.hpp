@@ -41,7 +41,11 @@ inline run_time_plan plan_within(const chain& c, const solver& solved, std::size
     run_time_plan found = plan_route(c, solved.route_of(i));
     if (found.memory.arena <= bytes) return found;
   }
-  const std::size_t least = solved.size() == 0 ? 0 : plan_route(c, solved.route_of(0)).memory.arena;
+  std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
+    const std::size_t arena = plan_route(c, solved.route_of(i)).memory.arena;
+    if (arena < least) least = arena;
+  }
   throw error("plan_within: expected a budget of at least " + std::to_string(least) +
               " bytes, the least that any schedule of this network needs, found " + std::to_string(bytes) +
               "; give it more, or take a smaller batch");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <cairn/core/list.hpp>
@@ -11,6 +12,7 @@
 #include <cairn/plan/ledger.hpp>
 #include <cairn/plan/repetition.hpp>
 #include <cairn/plan/route.hpp>
+#include <cairn/plan/short_search.hpp>
 #include <cairn/plan/stretch.hpp>
 
 namespace cairn {
@@ -37,25 +39,29 @@ public:
         repetition_(detail::find_repetition<at_run_time>(entries_.data(), stages_)),
         fronts_(detail::standings * (stages_ + 1) * (stages_ + 1)) {
     solve();
+    if (detail::is_searched(stages_)) search(c);
   }
   solver(const solver&) = delete;
   solver& operator=(const solver&) = delete;
 
   // The curve, from the least memory to the least cost; never empty, unless all of it is above `most`.
-  std::size_t size() const { return whole().size(); }
-  point operator[](std::size_t i) const { return {whole()[i].bytes, whole()[i].cost}; }
+  std::size_t size() const { return searched_.size() + whole().size() - dearer_; }
+  point operator[](std::size_t i) const {
+    return i < searched_.size() ? searched_[i].at : point{solved(i).bytes, solved(i).cost};
+  }
 
   // The last point of at most so many bytes: size() if there is none.
   std::size_t within(std::size_t bytes) const {
     std::size_t i = size();
-    for (std::size_t k = 0; k < size() && whole()[k].bytes <= bytes; ++k) i = k;
+    for (std::size_t k = 0; k < size() && (*this)[k].bytes <= bytes; ++k) i = k;
     return i;
   }
 
   // The route of point i.
   std::vector<move> route_of(std::size_t i) const {
+    if (i < searched_.size()) return searched_[i].moves;
     std::vector<move> moves;
-    write(root(), whole()[i], moves);
+    write(root(), solved(i), moves);
     return moves;
   }
 
@@ -63,8 +69,15 @@ private:
   using front = std::vector<detail::way>;
   using stretch = detail::stretch;
 
+  // A point in front of those that are solved.
+  struct searched_point {
+    point at{};
+    std::vector<move> moves;
+  };
+
   stretch root() const { return {0, stages_, {false, false}}; }
   const front& whole() const { return at(root()); }
+  const detail::way& solved(std::size_t i) const { return whole()[i - searched_.size() + dearer_]; }
 
   std::size_t index(const stretch& s) const {
     return (s.how.index() * (stages_ + 1) + s.first) * (stages_ + 1) + s.last;
@@ -85,6 +98,30 @@ private:
           if (divisions_.is_asked_for(s)) fronts_[index(s)] = solve(s);
         }
       }
+  }
+
+  // The points below the first, from the cheapest down: each is the cheapest of all schedules within less than the one
+  // before it. A solved one that is no cheaper than the first of them is left out.
+  void search(const chain& c) {
+    if (!whole().empty() && whole()[0].bytes == 0) return;
+    std::size_t budget = whole().empty() ? most_ : whole()[0].bytes - 1;
+    for (;;) {
+      detail::short_search<at_run_time> s{c, entries_.data(), budget};
+      s.run();
+      if (!s.found()) break;
+      route counted{c};
+      s.write(counted);
+      std::vector<move> moves(counted.size());
+      route written{c, moves.data()};
+      s.write(written);
+      if (!searched_.empty() && searched_.back().at.cost == s.cost()) searched_.pop_back();
+      searched_.push_back({{s.bytes(), s.cost()}, std::move(moves)});
+      if (s.bytes() == 0) break;
+      budget = s.bytes() - 1;
+    }
+    if (searched_.empty()) return;
+    while (dearer_ < whole().size() && whole()[dearer_].cost >= searched_[0].at.cost) ++dearer_;
+    for (std::size_t i = 0, j = searched_.size() - 1; i < j; ++i, --j) std::swap(searched_[i], searched_[j]);
   }
 
   front solve(const stretch& s) const {
@@ -142,6 +179,8 @@ private:
   detail::divisions divisions_;
   detail::repetition<at_run_time> repetition_;
   std::vector<front> fronts_;
+  std::vector<searched_point> searched_; // from the least memory
+  std::size_t dearer_ = 0;               // so many of the solved points are left out
 };
 
 } // namespace cairn
