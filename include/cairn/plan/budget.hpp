@@ -91,7 +91,8 @@ struct within_budget {
 
 // The cheapest schedule whose arena keeps within this many bytes, solved by the compiler from the network's own bytes and
 // FLOPs, workspaces included. peak_activation_bytes is then at most Bytes. A budget that is too small is an error that
-// states the least possible number.
+// states the least possible number: of all schedules there are, if the chain has at most longest_searched stages
+// (short_search.hpp); of those that keep what they keep until its backward, if it is longer.
 //
 // The cost is at most 3 % above that of the exact solver for the chains in tests/plan/budget.cpp; it is optimal among
 // schedules that keep what they keep until its backward up to the rounding of bytes to slots (see slots.hpp and

@@ -34,7 +34,7 @@ inline run_time_plan plan_route(const chain& c, std::span<const move> moves) {
 }
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
-// states the least possible number if there is none.
+// states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
 inline run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {

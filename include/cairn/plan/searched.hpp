@@ -14,10 +14,11 @@ namespace cairn::detail {
 // that is needed, so that no compiler's limit for one is reached. `Source::value` is the chain.
 inline constexpr std::size_t states_at_once = 512;
 
-template <class Source, std::size_t Budget>
+template <class Source, std::size_t Budget, std::size_t Room = states_at_once>
 struct first_round {
   static constexpr auto entries = ledger_of<Source::value.size()>(Source::value);
-  static constexpr std::size_t room = states_at_once;
+  static constexpr std::size_t room =
+      Room; // depends on the arguments: a file that searches nothing makes none of it
   static constexpr short_search<room> search = [] {
     short_search<room> s{Source::value, entries.data(), Budget};
     s.run(states_at_once);

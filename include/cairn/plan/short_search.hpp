@@ -13,8 +13,8 @@
 namespace cairn::detail {
 
 // Chains of at most so many stages are searched where the solvers, which keep what they keep until its backward, find
-// nothing that fits. The states of such a chain are few because a tight budget holds few things at once: a thousand at
-// most, of all chains of seven stages that were tried, and twice as many of eight.
+// nothing that fits. The states of such a chain are few because a tight budget holds few things at once: of seven stages
+// mostly less than 300, and 4000 at worst; of eight about as many at worst, and more in the mean.
 inline constexpr std::size_t longest_searched = 8;
 static_assert(longest_searched <= search_state::most_stages);
 constexpr bool is_searched(std::size_t stages) { return stages > 0 && stages <= longest_searched; }
@@ -29,7 +29,8 @@ constexpr bool is_searched(std::size_t stages) { return stages > 0 && stages <= 
 //      stage does not run, and a value that its backward reads stays.
 //   3. A state is left out from which some backward can no longer get what it reads, or no longer fits beside the tapes.
 // And one rule keeps it honest: a value that was made in place, beside a tape, is read by somebody. Else nobody would
-// ask for it, and the forward would need another place for it.
+// ask for it, and the forward would need another place for it. A stage that reads nothing on the way back does not count:
+// it reads its input for whoever reads its output.
 //
 // Capacity: how many states there is room for, or at_run_time; then there is always room.
 template <std::size_t Capacity>

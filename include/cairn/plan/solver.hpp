@@ -21,6 +21,10 @@ namespace cairn {
 // the chain has the front of its ways, and longer stretches join those of shorter ones; stretches of equal stages are
 // solved once. A hundred stages take less than a tenth of a second; the time grows with the third power of the stages
 // that differ, times the sizes that differ.
+//
+// What the solved schedules keep they keep until its backward (stretch.hpp). Of a chain of at most longest_searched
+// stages, the points of fewer bytes than theirs are searched among all schedules (short_search.hpp): its curve begins at
+// the least bytes that any schedule needs. That of a longer chain begins at the least that these schedules need.
 class solver {
 public:
   // What a schedule on the curve needs: the most bytes that live while it runs, and what it costs.

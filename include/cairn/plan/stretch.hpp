@@ -57,8 +57,9 @@ struct need {
 // place, workspaces, and tapes without a value. What is kept is kept until its backward: among such schedules the best
 // division of every stretch gives the best schedule. One that drops something for a while may beat it: against all
 // schedules of chains of three to seven stages it is the cheapest for 98 % of the budgets of random chains and of MLPs,
-// at worst 1.23 times as dear, and for every budget of equal stages and of residual blocks; one random chain in 500 can
-// do with fewer bytes than it finds (tests/plan/solver.cpp, tests/bench/RESULTS.md).
+// at worst 1.23 times as dear, and for every budget of equal stages and of residual blocks. One random chain in 500 can
+// do with fewer bytes than any of these schedules: there a short chain is searched (short_search.hpp), so that it is
+// never infeasible where a schedule is feasible; a longer chain is not (tests/plan/solver.cpp, tests/bench/RESULTS.md).
 class divisions {
 public:
   // `sparse`: of a long stretch, only splits at rounded distances from an end. Equal stages lose next to nothing by it.
