@@ -134,28 +134,56 @@ TEST_CASE("short_search: stages that read nothing may need less than it says, ne
   }
 }
 
-// Chains of which most stages are made in place beside a tape. Who forgets one such value when it makes another finds
-// schedules that there are not.
+namespace {
+
+// Is the least budget of a chain one of the plan too, and none below it?
+void least_is_real(const chain& c) {
+  const auto entries = detail::ledger_of<at_run_time>(c);
+  const std::size_t lowest = exhaustive{c}.least_bytes();
+  whole_search below{c, entries.data(), lowest - 1}, just{c, entries.data(), lowest};
+  below.run();
+  just.run();
+  REQUIRE_FALSE(below.found());
+  REQUIRE(just.found());
+  REQUIRE(plan(c, route_of(c, just)).bytes == lowest);
+}
+
+} // namespace
+
+// Chains of which most stages are made in place beside a tape. Who forgets one such value when it makes another, or takes
+// a stage that reads nothing on the way back for a reader, finds schedules that there are not.
 TEST_CASE("short_search: a value that is made in place beside a tape is read, also where there are several") {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    dice e(seed);
-    auto stages = random_stages(e, 5 + e.below(3));
-    for (stage& s : stages)
-      if (e.coin()) {
-        s.in_place_forward = true;
-        s.output = {alignment * 4, 0};
-        s.tape = {alignment * (1 + e.below(4)), 0};
-        s.reads_output = s.tape_without_output = false;
-      }
-    const chain c = random_ends(e, stages, false);
-    const auto entries = detail::ledger_of<at_run_time>(c);
-    const std::size_t lowest = exhaustive{c}.least_bytes();
-    whole_search below{c, entries.data(), lowest - 1}, just{c, entries.data(), lowest};
-    below.run();
-    just.run();
-    REQUIRE_FALSE(below.found());
-    REQUIRE(just.found());
-    REQUIRE(plan(c, route_of(c, just)).bytes == lowest);
+    dice d(seed);
+    const bool some_pass = d.coin();
+    auto stages = random_stages(d, 5 + d.below(3));
+    for (stage& s : stages) {
+      const std::size_t kind = d.below(some_pass ? 3 : 2);
+      if (kind == 0) continue;
+      s.in_place_forward = true;
+      s.output = {alignment * 4, 0};
+      s.tape = {kind == 1 ? alignment * (1 + d.below(4)) : 0, 0};
+      s.reads_output = s.tape_without_output = false;
+      s.tape_flops = s.forward_flops;
+      if (kind == 2) s.reads_input = false;
+    }
+    least_is_real(random_ends(d, stages, false));
+  }
+}
+
+// To make the value alone is cheap here, to make the tape needs much room: who makes the value again beside a tape that
+// is there would make the tape anew.
+TEST_CASE("short_search: while a tape is there its stage does not run") {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    dice d(seed);
+    auto stages = random_stages(d, 4 + d.below(3));
+    for (stage& s : stages) {
+      s.evaluation_workspace = {};
+      if (!s.keeps_tape()) continue;
+      s.tape = {alignment, 0};
+      s.forward_workspace = {alignment * d.below(12), 0};
+    }
+    least_is_real(random_ends(d, stages, false));
   }
 }
 
