@@ -77,8 +77,8 @@ TEST_CASE("searched: the budget for live bytes is found whose arena is small eno
   constexpr std::size_t found = detail::least_searched<rescued_chain, persistent, persistent>();
   CHECK(found == least);
   CHECK(found < persistent);
-  static_assert(detail::search_within<rescued_chain, found>() != detail::no_budget);
-  static_assert(detail::search_within<rescued_chain, found - 1>() == detail::no_budget);
+  static_assert(detail::search_within<rescued_chain, found, found>() != detail::no_budget);
+  static_assert(detail::search_within<rescued_chain, found - 1, persistent - 1>() == detail::no_budget);
   static_assert(detail::least_searched<rescued_chain, 0, 5>() == 5);
   static_assert(detail::least_searched<rescued_chain, persistent, 5>() == 5); // known to be less
 }

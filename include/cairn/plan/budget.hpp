@@ -43,7 +43,7 @@ struct budget_of : budget_sentence {};
 
 // The cheapest schedule whose arena, as it is laid out, keeps the budget. What lives is nearly always packed without a
 // gap; where it is not, the next cheaper schedule is tried. Where no schedule of the solver fits, all schedules of a short
-// chain are searched; a chain that has a fitting one costs nothing for that.
+// chain that live in fewer bytes than those are searched; a chain that has a fitting one costs nothing for that.
 template <class Source, std::size_t Bytes>
 struct within_budget {
   using solution = slot_solution<Source, Bytes>;
@@ -66,8 +66,9 @@ struct within_budget {
     else return arena_of<solution::tightest> <= Bytes;
   }();
   static constexpr std::size_t live = [] {
-    if constexpr (is_solved || !is_searched(solution::stages)) return no_budget;
-    else return search_within<Source, Bytes>();
+    constexpr std::size_t least = solution::least_bytes;
+    if constexpr (is_solved || !is_searched(solution::stages) || least == 0) return no_budget;
+    else return search_within<Source, Bytes, (Bytes < least ? Bytes : least - 1)>();
   }();
   using found = std::conditional_t<live == no_budget, route_for<slots>, searched<Source, live>>;
   static constexpr bool accepts(const chain&) { return is_solved || live != no_budget; }

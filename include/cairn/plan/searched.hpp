@@ -52,7 +52,7 @@ inline constexpr std::size_t no_budget = static_cast<std::size_t>(-1);
 
 // The budget for live bytes whose schedule lies in an arena of so many bytes, or no_budget. What lives is nearly always
 // packed without a gap; where it is not, the next schedule of fewer live bytes is tried.
-template <class Source, std::size_t Arena, std::size_t Live = Arena>
+template <class Source, std::size_t Arena, std::size_t Live>
 constexpr std::size_t search_within() {
   using found = searched<Source, Live>;
   if constexpr (!found::search.found()) return no_budget;
