@@ -13,7 +13,6 @@
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/proof.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/short_search.hpp>
 #include <cairn/plan/solver.hpp>
 
 #include "chains.hpp"
@@ -262,29 +261,6 @@ TEST_CASE("solver: the least bytes of a short chain are the least of all schedul
     CHECK(missed == 0);
     CHECK(unproven == 0);
   }
-}
-
-TEST_CASE("solver: a short chain has no schedule below the first point of its curve") {
-  std::size_t chains = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    dice d(seed);
-    const auto stages = random_stages(d, 5 + d.below(4));
-    const chain c = random_ends(d, stages, d.coin());
-    const auto entries = detail::ledger_of<at_run_time>(c);
-    const solver solved{c};
-    const std::size_t least = solved[0].bytes;
-    if (least == 0) continue;
-    detail::short_search<at_run_time> below{c, entries.data(), least - 1};
-    below.run();
-    REQUIRE_FALSE(below.found());
-    detail::short_search<at_run_time> at{c, entries.data(), least};
-    at.run();
-    REQUIRE(at.found());
-    CHECK(at.cost() <= solved[0].cost);
-    CHECK(plan(c, solved.route_of(0)).bytes == least);
-    ++chains;
-  }
-  CHECK(chains > 1000);
 }
 
 TEST_CASE("solver: the search begins below `most` where all that is solved is above") {
