@@ -73,7 +73,7 @@ void keeps_its_budget(std::size_t bytes) {
 template <class Source>
 constexpr std::size_t least_arena =
     plan_of<Source, detail::solved_route<detail::slot_solution<Source, 64>,
-                                         detail::slot_solution<Source, 64>::tightest>>::memory.arena;
+                                         detail::slot_solution<Source, 64>::tightest, 0>>::memory.arena;
 
 // Budgets so many hundredths of the way from the least arena to that of store_all.
 template <class Source, std::size_t... Percent>

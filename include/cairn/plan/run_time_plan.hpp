@@ -20,22 +20,25 @@ struct run_time_plan {
   memory_plan<at_run_time> memory{};
 };
 
-// Plans a route. Throws an error if it is no walk up the chain and back.
-inline run_time_plan plan_route(const chain& c, std::span<const move> moves) {
+// Plans a route. Throws an error if it is no walk up the chain and back. (A template, as the next one, so that a file which
+// calls neither does not pay for them.)
+template <std::size_t Capacity = at_run_time>
+run_time_plan plan_route(const chain& c, std::span<const move> moves) {
   run_time_plan out;
-  out.training = complete<at_run_time, at_run_time>(c, moves);
-  const verdict v = prove<at_run_time>(c, out.training.ops());
+  out.training = complete<Capacity, Capacity>(c, moves);
+  const verdict v = prove<Capacity>(c, out.training.ops());
   if (!v)
     throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) +
                 ", at op " + std::to_string(v.at));
   constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
-  out.memory = make_memory_plan<at_run_time, at_run_time>(c, out.training.ops(), out.training.turn, effort);
+  out.memory = make_memory_plan<Capacity, Capacity>(c, out.training.ops(), out.training.turn, effort);
   return out;
 }
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
 // states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
-inline run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+template <std::size_t Capacity>
+run_time_plan plan_within(const chain& c, const basic_solver<Capacity>& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
     run_time_plan found = plan_route(c, solved.route_of(i));
