@@ -118,8 +118,8 @@ std::vector<candidate> candidates() {
                     }}...};
 }
 
-// What is planned when the program runs, in less than a second, because the compiler would need much longer to solve so
-// many stages for a budget; and a thousand under revolve take more steps of one constant than clang allows by default.
+// What is solved when the program runs, in less than a second, because the compiler would need much longer to solve so
+// many stages for a budget.
 template <std::size_t Depth, class Policy>
 candidate candidate_of_now(cairn::run_time_plan plan) {
   using namespace cairn;
@@ -130,16 +130,6 @@ candidate candidate_of_now(cairn::run_time_plan plan) {
           [step](const job& j, const auto& stepped) {
             return measure<Depth, checkpoint<store_all, net>>(j, stepped, step);
           }};
-}
-
-// A policy's route, walked now.
-template <std::size_t Depth, class Policy>
-candidate planned_now() {
-  const cairn::chain& c = cairn::blueprint_of<deep_net<Depth>, samples>::whole;
-  std::vector<cairn::move> moves(cairn::count_moves<Policy>(c));
-  cairn::route out(c, moves.data());
-  Policy::plan(c, out);
-  return candidate_of_now<Depth, Policy>(cairn::plan_route(c, moves));
 }
 
 template <std::size_t Depth>

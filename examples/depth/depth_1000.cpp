@@ -4,8 +4,7 @@
 using namespace cairn;
 
 std::vector<candidate> depth_1000() {
-  auto out = candidates<1000, store_all, sqrt_n>();
-  out.push_back(planned_now<1000, revolve<10>>());
+  auto out = candidates<1000, store_all, sqrt_n, revolve<10>>();
   out.push_back(solved_now<1000>());
   return out;
 }

@@ -20,7 +20,7 @@ public:
   static constexpr std::size_t few = 8;
 
   constexpr equal_slots(buffer* buffers, std::size_t count)
-      : buffers_(buffers), count_(count), room_(count + 1) {}
+      : buffers_(buffers), count_(count), room_(count + 1), used_(count + 1), free_(count + 1) {}
   equal_slots(const equal_slots&) = delete;
   equal_slots& operator=(const equal_slots&) = delete;
 
@@ -47,22 +47,30 @@ private:
     return unit_ != 0;
   }
 
+  // Slots in use are kept in the order in which they become free, the next one last: lives nest, and so a new one nearly
+  // always belongs there too. Those that are free lie on a stack.
   constexpr bool place_equal(std::size_t most) {
-    std::uint32_t* const death = room_.data(); // of the last one in each slot
+    std::uint32_t* const death = room_.data(); // of the buffers in use
+    std::size_t* const at = used_.data();
+    std::size_t* const free = free_.data();
     std::size_t slots = 0;
+    std::size_t in_use = 0;
+    std::size_t are_free = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       buffer& b = buffers_[i];
       if (b.bytes != unit_) continue;
-      const std::uint32_t birth = b.birth;
-      std::size_t s = slots; // from the top, where those are that live for a moment
-      while (s > 0 && death[s - 1] >= birth) --s;
-      if (s == 0) {
-        if (slots == most) return false;
-        s = ++slots;
+      for (; in_use > 0 && death[in_use - 1] < b.birth; --in_use) free[are_free++] = at[in_use - 1];
+      if (are_free == 0 && slots == most) return false;
+      b.offset = are_free > 0 ? free[--are_free] : slots++ * unit_;
+      std::size_t rank = in_use++;
+      for (; rank > 0 && death[rank - 1] < b.death; --rank) {
+        death[rank] = death[rank - 1];
+        at[rank] = at[rank - 1];
       }
-      death[s - 1] = b.death;
-      b.offset = (s - 1) * unit_;
+      death[rank] = b.death;
+      at[rank] = b.offset;
     }
+    slots_ = slots;
     extent_ = slots * unit_;
     return true;
   }
@@ -70,19 +78,24 @@ private:
   // At the lowest place that is free for as long as it lives.
   constexpr void place_other(std::size_t k) {
     buffer& b = buffers_[other_[k]];
-    std::uint32_t* const near = room_.data();
-    std::size_t met = 0;
+    std::uint32_t* const taken = room_.data(); // 1 + k: a slot that is not free
+    const auto mark = static_cast<std::uint32_t>(k + 1);
+    const std::size_t slots = slots_;
+    for (std::size_t s = 0; k == 0 && s < slots; ++s) taken[s] = 0;
     for (std::size_t i = 0; i < count_; ++i)
       if (buffers_[i].birth <= b.death && b.birth <= buffers_[i].death && buffers_[i].bytes == unit_)
-        near[met++] = static_cast<std::uint32_t>(i);
-    for (std::size_t e = 0; e < k; ++e)
-      if (buffers_[other_[e]].meets(b)) near[met++] = static_cast<std::uint32_t>(other_[e]);
+        taken[buffers_[i].offset / unit_] = mark;
     b.offset = 0;
-    for (std::size_t m = 0; m < met;) {
-      const buffer& taken = buffers_[near[m++]];
-      if (!taken.overlaps(b)) continue;
-      b.offset = taken.end();
-      m = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t s = b.offset / unit_; s < slots && s * unit_ < b.end(); ++s)
+        if (taken[s] == mark) b.offset = (s + 1) * unit_;
+      for (std::size_t e = 0; e < k; ++e) {
+        const buffer& other = buffers_[other_[e]];
+        if (!other.meets(b) || !other.overlaps(b)) continue;
+        b.offset = other.end();
+        moved = true;
+      }
     }
     if (b.end() > extent_) extent_ = b.end();
   }
@@ -92,8 +105,10 @@ private:
   std::size_t unit_ = 0;
   std::size_t other_[few]{}; // those of other sizes
   std::size_t others_ = 0;
+  std::size_t slots_ = 0;
   std::size_t extent_ = 0;
   list<std::uint32_t, with(Capacity, 1)> room_;
+  list<std::size_t, with(Capacity, 1)> used_, free_; // offsets of slots
 };
 
 } // namespace cairn::detail
