@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cairn/ops/cpu.hpp>
 #include <cairn/train/clip.hpp>
 
 #include <cmath>

@@ -100,14 +100,7 @@ constexpr bundle_rule bundle_rule_of() {
 
 // The bundles along a chain, found by one loop up, and the gradients, found by one loop down.
 template <std::size_t Elements, std::size_t Stages>
-struct walked_bundles {
-  std::array<bundle, Elements + 1> input{}; // of each element
-  std::array<bool, Elements + 1> seen{};
-  bundle output{};
-  std::size_t fault = static_cast<std::size_t>(-1); // the first stage that does not fit
-  std::size_t fault_element = 0;
-  std::size_t before_element = static_cast<std::size_t>(-1);
-  bundle produced{};
+struct walked_bundles : walked<bundle, Elements> {
   std::array<tensor_set, Stages + 1> gradients{};  // which tensors of value k have one
   std::array<tensor_set, Elements + 1> used{};     // which outputs of an element have one, wherever it stands
   std::size_t idle = static_cast<std::size_t>(-1); // the last stage that works for nobody
@@ -125,22 +118,8 @@ struct bundle_walk<Body, pack<Elements...>> {
   static constexpr walked_bundles<size, stages> from(const bundle& in, tensor_set used) {
     constexpr auto order = order_of<Body>();
     walked_bundles<size, stages> out{};
-    bundle now = in;
-    for (std::size_t i = 0; i < stages; ++i) {
-      const std::size_t e = order[i];
-      // A repeated element takes the same bundle each time.
-      if (!rules[e].accepts(now) || (out.seen[e] && !(out.input[e] == now))) {
-        out.fault = i;
-        out.fault_element = e;
-        if (i > 0) out.before_element = order[i - 1];
-        out.produced = now;
-        return out;
-      }
-      out.seen[e] = true;
-      out.input[e] = now;
-      now = rules[e].output(now);
-    }
-    out.output = now;
+    walk_up<bundle, size>(rules.data(), order.data(), stages, in, out);
+    if (out.fault != static_cast<std::size_t>(-1)) return out;
     out.gradients[stages] = used;
     for (std::size_t i = stages; i-- > 0;) {
       const std::size_t e = order[i];

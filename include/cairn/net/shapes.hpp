@@ -40,17 +40,51 @@ constexpr shape_rule rule_of() {
   }
 }
 
-// The shapes along a chain, found by one loop over numbers.
-template <std::size_t Elements>
-struct walked_shapes {
-  std::array<shape, Elements + 1> input{}; // of each element
+// What stands along a chain, shapes or bundles of them: found by one loop over numbers.
+template <class Value, std::size_t Elements>
+struct walked {
+  std::array<Value, Elements + 1> input{}; // of each element
   std::array<bool, Elements + 1> seen{};
-  shape output{};
+  Value output{};
   std::size_t fault = static_cast<std::size_t>(-1); // the first stage that does not fit
   std::size_t fault_element = 0;
   std::size_t before_element = static_cast<std::size_t>(-1);
-  shape produced{};
+  Value produced{};
 };
+
+// Walks up the first `count` stages, of which run[i] is the element of stage i, and writes down what stands there.
+template <class Value, std::size_t Elements, class Rule>
+constexpr void walk_up(const Rule* rules, const std::uint32_t* run, std::size_t count, const Value& in,
+                       walked<Value, Elements>& out) {
+  Value now = in;
+  std::array<Value, Elements + 1> made{};          // by each element
+  std::array<std::size_t, Elements + 1> started{}; // where each ran last
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t e = run[i];
+    if (out.seen[e] && out.input[e] == now) {
+      // As it was when this element ran before; and as long as the same elements follow, so do the same values. A Repeat
+      // is walked once, however many blocks it has.
+      const std::size_t period = i - started[e];
+      while (i + 1 < count && run[i + 1] == run[i + 1 - period]) ++i;
+      for (std::size_t k = i + 1 - period; k <= i; ++k) started[run[k]] = k;
+      now = made[run[i]];
+      continue;
+    }
+    // A repeated element takes the same each time.
+    if (!rules[e].accepts(now) || out.seen[e]) {
+      out.fault = i;
+      out.fault_element = e;
+      if (i > 0) out.before_element = run[i - 1];
+      out.produced = now;
+      return;
+    }
+    out.seen[e] = true;
+    out.input[e] = now;
+    started[e] = i;
+    now = made[e] = rules[e].output(now);
+  }
+  out.output = now;
+}
 
 template <class Body, class Elements>
 struct shape_walk;
@@ -59,41 +93,12 @@ struct shape_walk<Body, pack<Elements...>> {
   static constexpr std::size_t size = sizeof...(Elements);
 
   // The first `stages` of them; all is the default.
-  static constexpr walked_shapes<size> from(const shape& in,
+  static constexpr walked<shape, size> from(const shape& in,
                                             std::size_t stages = static_cast<std::size_t>(-1)) {
     constexpr std::array<shape_rule, size + 1> rules{rule_of<Elements>()..., shape_rule{}};
     constexpr auto order = order_of<Body>();
-    walked_shapes<size> out{};
-    shape now = in;
-    const std::uint32_t* const run = order.data();
-    const std::size_t count = order.size() - 1 < stages ? order.size() - 1 : stages;
-    std::array<shape, size + 1> made{};          // by each element
-    std::array<std::size_t, size + 1> started{}; // where each ran last
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t e = run[i];
-      if (out.seen[e] && out.input[e] == now) {
-        // As it was when this element ran before; and as long as the same elements follow, so do the same shapes. A
-        // Repeat is walked once, however many blocks it has.
-        const std::size_t period = i - started[e];
-        while (i + 1 < count && run[i + 1] == run[i + 1 - period]) ++i;
-        for (std::size_t k = i + 1 - period; k <= i; ++k) started[run[k]] = k;
-        now = made[run[i]];
-        continue;
-      }
-      // A repeated element takes the same shape each time.
-      if (!rules[e].accepts(now) || (out.seen[e] && !(out.input[e] == now))) {
-        out.fault = i;
-        out.fault_element = e;
-        if (i > 0) out.before_element = order[i - 1];
-        out.produced = now;
-        return out;
-      }
-      out.seen[e] = true;
-      out.input[e] = now;
-      started[e] = i;
-      now = made[e] = rules[e].output(now);
-    }
-    out.output = now;
+    walked<shape, size> out{};
+    walk_up(rules.data(), order.data(), order.size() - 1 < stages ? order.size() - 1 : stages, in, out);
     return out;
   }
 };
