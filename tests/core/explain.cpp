@@ -22,3 +22,11 @@ TEST_CASE("type_name shows template arguments and ends where the name ends") {
   CHECK(name.substr(0, 7) == "dims<28");
   CHECK(name.back() == '>');
 }
+
+TEST_CASE("explain: a spelling tells types apart, and is the same wherever it is asked for") {
+  using cairn::dims, cairn::detail::same_spelling, cairn::detail::spelling;
+  static_assert(same_spelling(spelling<dims<3, 4>>(), spelling<dims<3, 4>>()));
+  static_assert(!same_spelling(spelling<dims<3, 4>>(), spelling<dims<3, 5>>()));
+  static_assert(!same_spelling(spelling<int>(), "") && !same_spelling("", spelling<int>()));
+  CHECK(!same_spelling(spelling<float>(), spelling<double>()));
+}

@@ -23,6 +23,18 @@ constexpr std::string_view spelled() {
 inline constexpr std::size_t spelled_before = spelled<double>().find("double");
 inline constexpr std::size_t spelled_after = spelled<double>().size() - spelled_before - 6;
 
+// A text that tells types apart, from the name on; the least that a compiler has to do for it. Never compared by address:
+// that is no constant for g++ under -fsanitize=undefined.
+template <class T>
+constexpr const char* spelling() {
+  return spelled<T>().data() + spelled_before;
+}
+constexpr bool same_spelling(const char* a, const char* b) {
+  for (; *a == *b; ++a, ++b)
+    if (*a == 0) return true;
+  return false;
+}
+
 } // namespace detail
 
 // The name of a type as the compiler spells it, without this library's namespace in front. Two compilers may spell a

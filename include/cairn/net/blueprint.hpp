@@ -105,7 +105,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     stage s{};
     if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
     else s = inner<I>::as_stage;
-    s.type = named<E>;
+    s.type = spelling<E>();
     return s;
   }
   template <std::size_t I, class E>

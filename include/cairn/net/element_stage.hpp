@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/layer/describe.hpp>
 #include <cairn/layer/layer.hpp>
@@ -17,7 +18,7 @@ template <class E>
 struct plain_element {
   static constexpr stage as_stage(const shape& in, std::size_t element) {
     stage s = describe<E>(in, element);
-    s.type = named<E>;
+    s.type = spelling<E>();
     return s;
   }
   static constexpr bool adds = described<E>::adds;

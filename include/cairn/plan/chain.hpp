@@ -40,7 +40,7 @@ struct stage {
       false; // can apply an activation to its result, and the derivative of one to its input gradient
   unsigned char as_activation =
       0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
-  const char* type = nullptr;      // named<...> of what was typed; see policies.hpp
+  const char* type = "";           // spelling of what was typed; see core/explain.hpp
   std::size_t leaves = 1;          // layers inside
   std::size_t parameters = 0;      // numbers, padding left out
   std::size_t parameter_block = 0; // numbers, each tensor padded to the alignment

@@ -103,19 +103,24 @@ struct recompute_cheap {
 
 namespace detail {
 
-template <class>
-inline constexpr char mark{};
+// Stands for a type: an object of its own, with the type's name in an error. (Template arguments of class type crash
+// g++ 12.)
+struct type_mark {
+  const char* type = "";
+};
+template <class Stage>
+inline constexpr type_mark mark{spelling<Stage>()};
 
 // What at<...> is given: a position, or what stands for a type.
 struct chosen_stage {
-  std::size_t position = 0;
-  const char* type = nullptr;
+  std::size_t position = static_cast<std::size_t>(-1);
+  const char* type = "";
 
   constexpr chosen_stage(std::integral auto given) : position(static_cast<std::size_t>(given)) {}
-  constexpr chosen_stage(const char* given) : type(given) {}
+  constexpr chosen_stage(const type_mark* given) : type(given->type) {}
 
   constexpr bool is(const stage& s, std::size_t at) const {
-    return type == nullptr ? at == position : s.type == type;
+    return at == position || (*type != 0 && same_spelling(s.type, type));
   }
 };
 
@@ -136,10 +141,9 @@ struct outside_sentence {
 template <class Policy, std::size_t Count>
 struct outside_network : detail::outside_sentence {};
 
-// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>. An address, which costs the compiler nothing
-// and has the type's name in an error; template arguments of class type crash g++ 12.
+// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>.
 template <class Stage>
-inline constexpr const char* named = &detail::mark<Stage>;
+inline constexpr const detail::type_mark* named = &detail::mark<Stage>;
 
 // Stores the inputs of these stages, and of the first: what you know about your network. A stage is named by its
 // position, or all of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
