@@ -83,6 +83,7 @@ private:
       dropped[k] = is_absent;
       return nullptr;
     }
+    if (o.kind == op_kind::turn && (o.takes_next || o.absorbed)) return foreign_mark;
     if (o.absorbed || o.takes_next || previous_->takes_next) {
       const char* const fault = pair(o);
       if (fault != nullptr) return fault;
@@ -141,9 +142,7 @@ private:
   }
 
   constexpr const char* turn(const op& o) {
-    if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
-        o.absorbed)
-      return foreign_mark;
+    if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient) return foreign_mark;
     if (turned_) return "a second turn";
     if (o.position != n_) return "the turn is not at the last value";
     turned_ = true;
