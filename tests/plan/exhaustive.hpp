@@ -23,7 +23,8 @@ namespace cairn::testing {
 // tape is held its stage does not run; a composite's turn comes as soon as the last value is made, the root's right
 // before the first backward; and nothing is made that nobody reads: a tape is held until its backward, and a value that
 // was made in place beside a tape is read, or what is made of it by a stage that reads nothing on the way back (else the
-// forward would need a place for it); more than two such values at once are not tried. What a composite's last value lies on is counted, though a plan may count it as lent.
+// forward would need a place for it); more than two such values at once are not tried. What a composite's last value
+// lies on is counted, though a plan may count it as lent.
 class exhaustive {
 public:
   struct answer {

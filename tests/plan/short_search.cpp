@@ -14,6 +14,7 @@
 #include "chains.hpp"
 #include "exhaustive.hpp"
 #include "families.hpp"
+#include "outcome.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -21,17 +22,6 @@ using namespace cairn::testing;
 namespace {
 
 using whole_search = detail::short_search<at_run_time>;
-
-struct outcome {
-  std::size_t bytes = 0;
-  std::uint64_t cost = 0;
-  const char* fault = nullptr;
-};
-outcome plan(const chain& c, const std::vector<move>& moves) {
-  const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
-  const auto memory = make_memory_plan<at_run_time, at_run_time>(c, made.ops(), made.turn);
-  return {memory.bound, flops(c, made.ops()), prove<at_run_time>(c, made.ops()).fault};
-}
 
 std::vector<move> route_of(const chain& c, const whole_search& s) {
   route counted{c};

@@ -18,24 +18,13 @@
 #include "chains.hpp"
 #include "exhaustive.hpp"
 #include "families.hpp"
+#include "outcome.hpp"
 #include "rescued.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
 
 namespace {
-
-// What a plan makes of a route: the bytes that live, its FLOPs, and what is wrong with it.
-struct outcome {
-  std::size_t bytes = 0;
-  std::uint64_t cost = 0;
-  const char* fault = nullptr;
-};
-outcome plan(const chain& c, const std::vector<move>& moves) {
-  const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
-  const auto memory = make_memory_plan<at_run_time, at_run_time>(c, made.ops(), made.turn);
-  return {memory.bound, flops(c, made.ops()), prove<at_run_time>(c, made.ops()).fault};
-}
 
 struct counts {
   std::size_t points = 0, wrong = 0, above = 0, below = 0, cheaper = 0, dearer = 0, unordered = 0;

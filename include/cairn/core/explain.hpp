@@ -13,7 +13,7 @@ namespace detail {
 template <class T>
 constexpr std::string_view spelled() {
 #if defined(__clang__) || defined(__GNUC__)
-  return __PRETTY_FUNCTION__;
+  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1}; // its length is known: nobody counts
 #else
   return __FUNCSIG__;
 #endif

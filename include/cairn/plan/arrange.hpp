@@ -42,8 +42,8 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 // where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
 //
 // Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a walk up and back are nearly
-// nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it is not, and when there are few
-// enough buffers for the compilers' default limits.
+// nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it
+// is not, and when there are few enough buffers for the compilers' default limits.
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// What a plan makes of a route: the bytes that live, its FLOPs, and what is wrong with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn::testing {
+
+struct outcome {
+  std::size_t bytes = 0;
+  std::uint64_t cost = 0;
+  const char* fault = nullptr;
+};
+inline outcome plan(const chain& c, const std::vector<move>& moves) {
+  const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
+  const auto memory = make_memory_plan<at_run_time, at_run_time>(c, made.ops(), made.turn);
+  return {memory.bound, flops(c, made.ops()), prove<at_run_time>(c, made.ops()).fault};
+}
+
+} // namespace cairn::testing
