@@ -9,7 +9,6 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/plan/chain.hpp>
-#include <cairn/plan/policies.hpp>
 
 namespace cairn::detail {
 
