@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -7,6 +9,7 @@
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/plan/budget.hpp>
 
+#include "../layer/bundle_layers.hpp"
 #include "layers.hpp"
 #include "planned.hpp"
 
@@ -50,6 +53,52 @@ TEST_CASE("checkpoint: blocks around and inside residual blocks") {
 }
 
 TEST_CASE("checkpoint: the last layer of a block keeps a tape") { testing::check_network<Last, 5, float>(); }
+
+namespace {
+
+// The last thing that these blocks write for their backward is inside them: a tape, or a value that a layer reads. A chain
+// of them can make its tape without its own output, but the blocks before the last write to the place of that output.
+using PreActivation = Residual<ReLU, Wide, ReLU, Wide>;
+using DropoutFirst = Residual<Dropout<percent<30>>, Wide>;
+using NormFirst = Residual<LayerNorm<16>, Wide, GELU, Wide>;
+using SwapFirst = Residual<testing::Swap, ReLU, Wide>;
+
+template <class Policy>
+using InsideOne = Sequential<
+    Linear<12, 16>, checkpoint<Policy, Repeat<3, PreActivation>>, checkpoint<Policy, Repeat<2, DropoutFirst>>,
+    checkpoint<Policy, Repeat<4, NormFirst>>,
+    checkpoint<Policy, Sequential<NormFirst, checkpoint<Policy, Repeat<2, PreActivation>>, DropoutFirst>>,
+    ReLU, Linear<16, 4>>;
+template <class Policy>
+using InsideOneSwapped =
+    Sequential<Inputs<dims<16>, dims<16>>, Wide, checkpoint<Policy, Repeat<3, SwapFirst>>,
+               checkpoint<Policy, Sequential<SwapFirst, testing::Swap, PreActivation>>,
+               checkpoint<Policy, Sequential<checkpoint<Policy, Repeat<2, SwapFirst>>, DropoutFirst>>,
+               testing::Gated, Wide>;
+
+template <template <class> class Net, class... Policies>
+void check_inside(pack<Policies...>) {
+  testing::queue q{1};
+  using First = Net<store_all>;
+  const auto first = testing::plan<First, 5, float>();
+  std::vector<std::pair<std::size_t, testing::made<float>>> want;
+  for (const std::size_t rows : {3U, 5U})
+    want.emplace_back(rows, testing::expected<First, float>(first, q, rows));
+  const auto check = [&]<class Policy>(Policy) {
+    const auto p = testing::plan<checkpoint<sqrt_n, Net<Policy>>, 5, float>();
+    testing::check_policy(detail::spelling<Policy>(), p, want);
+  };
+  (check(Policies{}), ...);
+}
+using every_policy = pack<store_all, recompute_all, every<1>, every<2>, at<1>, sqrt_n, revolve<2>,
+                          recompute_cheap, budget_fraction<100>>;
+
+} // namespace
+
+TEST_CASE("checkpoint: blocks whose last write is a tape, in a checkpoint in a checkpoint") {
+  check_inside<InsideOne>(every_policy{});
+  check_inside<InsideOneSwapped>(every_policy{});
+}
 
 TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   using Layers = Sequential<Wide, Tanh, Wide, Tanh, Wide, Tanh, Wide, Tanh>;

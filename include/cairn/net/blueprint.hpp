@@ -260,13 +260,15 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     return sum;
   }();
 
-  // Does a layer, in a forward that makes the tape, write to the lent output? Then there must be one, even when nobody
-  // will read it.
+  // Does a forward that makes the tape alone write to the lent output? Then there must be one, even if it is not read. A
+  // layer always writes its output. A block inside writes its own if a later op reads it; only of the last of these
+  // forwards may that op be outside the chain, and then the executor leaves the output out.
   static constexpr bool last_writes_output = [] {
     for (std::size_t t = 0; t != training.lasting; ++t) {
       const op& o = training.storage[t];
+      const bool tape_only = t + 1 == training.lasting && !training.lasting_output;
       if (o.kind == op_kind::forward && trained::memory.at[t].output.where == region::output &&
-          !stages[o.position].tape_without_output)
+          ((o.wants_output && !tape_only) || !stages[o.position].tape_without_output))
         return true;
     }
     return false;
