@@ -21,9 +21,9 @@
 #include <cairn/net/cross_entropy_loss.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/net/names.hpp>
-#include <cairn/plan/budget.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

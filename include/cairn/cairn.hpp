@@ -14,39 +14,26 @@
 #include <cairn/core/shape.hpp>   // the extents of one sample
 #include <cairn/core/view.hpp>    // somebody's memory as a matrix
 
-#include <cairn/plan/arrange.hpp>          // lifetimes to offsets in one arena
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
-#include <cairn/plan/budget.hpp>           // the cheapest schedule within some bytes, solved by the compiler
-#include <cairn/plan/buffer.hpp>           // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
-#include <cairn/plan/equal_slots.hpp>      // buffers of one size
 #include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
-#include <cairn/plan/front.hpp>            // the best ways for every number of bytes
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
 #include <cairn/plan/kept.hpp>             // what is kept over the turn
-#include <cairn/plan/ledger.hpp>           // every stage's bytes and costs, as a solver sees them
-#include <cairn/plan/lifetimes.hpp>        // from schedule to lifetimes
 #include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
-#include <cairn/plan/one_by_one.hpp>       // places buffers one after another
 #include <cairn/plan/op.hpp>               // one op of a schedule
 #include <cairn/plan/operands.hpp>         // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>    // schedule, places and buckets of a chain, in arrays of just their size
-#include <cairn/plan/policies.hpp>   // what is stored and what is made again
-#include <cairn/plan/proof.hpp>      // proves that a schedule is right
-#include <cairn/plan/repetition.hpp> // where a chain repeats itself
-#include <cairn/plan/revolve.hpp>    // the fewest forwards with so many stored inputs
-#include <cairn/plan/route.hpp>      // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp> // a plan made when the program runs
-#include <cairn/plan/schedule.hpp>      // the ops of one step
-#include <cairn/plan/search_states.hpp> // the states of a short chain
-#include <cairn/plan/searched.hpp>      // a short chain searched in constant expressions
-#include <cairn/plan/short_search.hpp>  // the cheapest of all schedules of a short chain
-#include <cairn/plan/slots.hpp>         // a chain solved in constant expressions
-#include <cairn/plan/solver.hpp>        // the whole curve of cost against memory
-#include <cairn/plan/stack_first.hpp>   // the linear arrangement
-#include <cairn/plan/stretch.hpp>       // how a part of a chain can be walked back
+#include <cairn/plan/plan_of.hpp>          // schedule, places and buckets of a chain, in arrays of just their size
+#include <cairn/plan/policies.hpp>         // what is stored and what is made again
+#include <cairn/plan/proof.hpp>            // proves that a schedule is right
+#include <cairn/plan/revolve.hpp>          // the fewest forwards with so many stored inputs
+#include <cairn/plan/route.hpp>            // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
+#include <cairn/plan/schedule.hpp>         // the ops of one step
+#include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
+#include <cairn/plan/solve/searched.hpp>   // a short chain searched in constant expressions
+#include <cairn/plan/solve/slots.hpp>      // a chain solved in constant expressions
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens

@@ -6,7 +6,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 #include "bench.hpp"
 

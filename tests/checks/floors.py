@@ -10,7 +10,7 @@ LIGHT = {
 LIGHT_ROOMS = {"core", "plan"}
 # What plans at run time throws and grows lists; what plans a constant includes none of these.
 HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp", "string"),
-                   ("cairn/plan/front.hpp", "vector"), ("cairn/plan/solver.hpp", "vector"),
+                   ("cairn/plan/solve/pareto_front.hpp", "vector"), ("cairn/plan/solve/solver.hpp", "vector"),
                    ("cairn/plan/run_time_plan.hpp", "string")}
 
 

@@ -14,7 +14,7 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/bundle_steps.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 #include "../layer/bundle_layers.hpp"
 #include "layers.hpp"

@@ -5,7 +5,7 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/checkpoint.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 #include "layers.hpp"
 #include "planned.hpp"

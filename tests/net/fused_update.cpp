@@ -9,7 +9,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/fused_update.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 #include "layers.hpp"
 #include "planned.hpp"

@@ -6,7 +6,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;

@@ -11,7 +11,7 @@
 #include <cairn/net/fused_update.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/run_time_plan.hpp>
-#include <cairn/plan/solver.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
 namespace cairn {
 

@@ -7,8 +7,8 @@
 
 #include <cairn/core/list.hpp>
 #include <cairn/core/memory.hpp>
-#include <cairn/plan/arrange.hpp>
-#include <cairn/plan/lifetimes.hpp>
+#include <cairn/plan/layout/arrange.hpp>
+#include <cairn/plan/layout/lifetimes.hpp>
 #include <cairn/plan/operands.hpp>
 #include <cairn/plan/schedule.hpp>
 

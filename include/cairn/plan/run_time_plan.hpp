@@ -10,7 +10,7 @@
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/proof.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/solver.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
 namespace cairn {
 

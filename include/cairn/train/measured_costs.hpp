@@ -15,7 +15,7 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/plan/ledger.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/train/parameters.hpp>
 
 namespace cairn {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 using namespace cairn;
 

@@ -12,7 +12,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>

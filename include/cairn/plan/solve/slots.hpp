@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <utility>
 
-#include <cairn/plan/ledger.hpp>
-#include <cairn/plan/repetition.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/stretch.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/solve/repetition.hpp>
+#include <cairn/plan/solve/stretch.hpp>
 
 namespace cairn::detail {
 
@@ -78,7 +78,7 @@ template <class Source, std::size_t Budget>
 struct slot_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr auto entries = ledger_of<stages>(whole);
+  static constexpr auto entries = cost_table_of<stages>(whole);
   static constexpr auto repeats = find_repetition<stages>(entries.data(), stages);
   static constexpr divisions ways{entries.data(), stages, stages > 40};
   static constexpr slot_scale scale = choose_scale(entries.data(), stages, Budget == 0 ? 1 : Budget);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/plan/ledger.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
 
 namespace cairn::detail {
 
@@ -59,7 +59,7 @@ struct need {
 // schedules of chains of three to seven stages it is the cheapest for 98 % of the budgets of random chains and of MLPs,
 // at worst 1.23 times as dear, and for every budget of equal stages and of residual blocks. One random chain in 500 can
 // do with fewer bytes than any of these schedules: there a short chain is searched (short_search.hpp), so that it is
-// never infeasible where a schedule is feasible; a longer chain is not (tests/plan/solver.cpp, tests/bench/RESULTS.md).
+// never infeasible where a schedule is feasible; a longer chain is not (tests/plan/solve/solver.cpp, tests/bench/RESULTS.md).
 class divisions {
 public:
   // `sparse`: of a long stretch, only splits at rounded distances from an end. Equal stages lose next to nothing by it.

@@ -6,10 +6,10 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/ledger.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
 
-#include "chains.hpp"
-#include "families.hpp"
+#include "../chains.hpp"
+#include "../families.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -17,19 +17,19 @@ using namespace cairn::testing;
 
 namespace {
 
-auto ledger(const std::vector<stage>& stages, chain c, std::span<const stage_cost> costs = {}) {
+auto table_of(const std::vector<stage>& stages, chain c, std::span<const stage_cost> costs = {}) {
   c.stages = stages;
-  return ledger_of<at_run_time>(c, costs);
+  return cost_table_of<at_run_time>(c, costs);
 }
 
 } // namespace
 
-TEST_CASE("ledger: bytes at the chain's batch, and the chain's flags") {
+TEST_CASE("cost table: bytes at the chain's batch, and the chain's flags") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     dice d(seed);
     const auto stages = random_stages(d, 6, true);
     const chain c{.stages = stages, .batch = 1 + d.below(5), .input = {100, 0}};
-    const auto entries = ledger_of<at_run_time>(c);
+    const auto entries = cost_table_of<at_run_time>(c);
     REQUIRE(entries.size() == 7);
     const std::size_t lowest = c.lowest_backward();
     for (std::size_t i = 0; i < 6; ++i) {
@@ -61,8 +61,8 @@ TEST_CASE("ledger: bytes at the chain's batch, and the chain's flags") {
   }
 }
 
-TEST_CASE("ledger: below the lowest backward a stage keeps nothing and has no backward") {
-  const auto entries = ledger({dropout(16), relu(16), dense(16, 16), relu(16)}, {.input = {64, 0}});
+TEST_CASE("cost table: below the lowest backward a stage keeps nothing and has no backward") {
+  const auto entries = table_of({dropout(16), relu(16), dense(16, 16), relu(16)}, {.input = {64, 0}});
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(entries[i].kept() == 0);
     CHECK_FALSE(entries[i].reads_input);
@@ -75,10 +75,10 @@ TEST_CASE("ledger: below the lowest backward a stage keeps nothing and has no ba
   CHECK(entries[3].input_gradient == 64);
 }
 
-TEST_CASE("ledger: what is lent to a composite's chain takes no bytes") {
+TEST_CASE("cost table: what is lent to a composite's chain takes no bytes") {
   const std::vector<stage> stages{dense(16, 16), dense(16, 16), dense(16, 16)};
   chain c{.input = {64, 0}, .lent = true};
-  auto entries = ledger(stages, c);
+  auto entries = table_of(stages, c);
   CHECK(entries[0].input_gradient == 64); // somebody may read it
   CHECK(entries[2].output == 64);
   CHECK(entries[2].output_gradient == 0);
@@ -86,36 +86,36 @@ TEST_CASE("ledger: what is lent to a composite's chain takes no bytes") {
   CHECK(entries[3].input_gradient == 0);
   CHECK(entries[0].cost.backward == dense(16, 16).backward_flops);
   c.lent_output = c.lent_input_gradient = true;
-  entries = ledger(stages, c);
+  entries = table_of(stages, c);
   CHECK(entries[0].input_gradient == 0);
   CHECK(entries[1].input_gradient == 64);
   CHECK(entries[2].output == 0);
   CHECK(entries[3].input == 0);
 }
 
-TEST_CASE("ledger: a gradient that lies on the lent one takes no bytes") {
+TEST_CASE("cost table: a gradient that lies on the lent one takes no bytes") {
   const std::vector<stage> stages{dense(16, 16), gelu(16), dropout(16)};
   chain c{.input = {64, 0}, .lent = true};
-  auto entries = ledger(stages, c);
+  auto entries = table_of(stages, c);
   CHECK(entries[2].input_gradient == 0);
   CHECK(entries[1].output_gradient == 0);
   CHECK(entries[1].input_gradient == 0); // dropout's and gelu's are made in place
   CHECK(entries[0].output_gradient == 0);
   CHECK(entries[0].input_gradient == 64);
   c.keeps_output_gradient = true; // nothing may lie on it
-  entries = ledger(stages, c);
+  entries = table_of(stages, c);
   CHECK_FALSE(entries[2].in_place_backward);
   CHECK(entries[2].input_gradient == 64);
   CHECK(entries[1].in_place_backward);
   CHECK(entries[1].output_gradient == 64);
   // All of them lie on it.
-  entries = ledger({relu(16), gelu(16)}, {.input = {64, 0}, .lent = true});
+  entries = table_of({relu(16), gelu(16)}, {.input = {64, 0}, .lent = true});
   CHECK(entries[0].input_gradient + entries[0].output_gradient + entries[1].output_gradient == 0);
 }
 
-TEST_CASE("ledger: costs that are given are taken as they are") {
+TEST_CASE("cost table: costs that are given are taken as they are") {
   const std::array<stage_cost, 3> costs{{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}};
-  const auto entries = ledger({relu(16), dense(16, 16), block(16, 1)}, {.input = {64, 0}}, costs);
+  const auto entries = table_of({relu(16), dense(16, 16), block(16, 1)}, {.input = {64, 0}}, costs);
   CHECK(entries[0].cost == stage_cost{1, 0, 0}); // it has no backward
   CHECK(entries[1].cost == costs[1]);
   CHECK(entries[2].cost == costs[2]);

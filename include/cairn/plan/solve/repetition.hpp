@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/ledger.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
 
 namespace cairn::detail {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/search_states.hpp>
+#include <cairn/plan/solve/search_states.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
+#include "../chains.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-#include <cairn/plan/ledger.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/short_search.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/solve/short_search.hpp>
 
 namespace cairn::detail {
 
@@ -16,7 +16,7 @@ inline constexpr std::size_t states_at_once = 512;
 
 template <class Source, std::size_t Budget, std::size_t Room = states_at_once>
 struct first_round {
-  static constexpr auto entries = ledger_of<Source::value.size()>(Source::value);
+  static constexpr auto entries = cost_table_of<Source::value.size()>(Source::value);
   static constexpr std::size_t room =
       Room; // depends on the arguments: a file that searches nothing makes none of it
   static constexpr short_search<room> search = [] {

@@ -5,13 +5,13 @@
 
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
-#include <cairn/plan/searched.hpp>
-#include <cairn/plan/slots.hpp>
+#include <cairn/plan/solve/searched.hpp>
+#include <cairn/plan/solve/slots.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
-#include "exhaustive.hpp"
-#include "rescued.hpp"
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../rescued.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -25,7 +25,7 @@ constexpr std::size_t persistent_least = detail::slot_solution<Source, 64>::leas
 template <class Source, std::size_t Budget>
 void is_searched_alike() {
   using found = detail::searched<Source, Budget>;
-  const auto entries = detail::ledger_of<at_run_time>(Source::value);
+  const auto entries = detail::cost_table_of<at_run_time>(Source::value);
   detail::short_search<at_run_time> s{Source::value, entries.data(), Budget};
   s.run();
   CHECK(found::search.is_done());

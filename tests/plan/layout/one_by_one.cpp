@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/one_by_one.hpp>
+#include <cairn/plan/layout/one_by_one.hpp>
 
 using namespace cairn;
 using detail::importance;

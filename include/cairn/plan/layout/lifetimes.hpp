@@ -6,8 +6,8 @@
 #include <span>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/buffer.hpp>
 #include <cairn/plan/fusion.hpp>
+#include <cairn/plan/layout/buffer.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/operands.hpp>
 

@@ -5,10 +5,10 @@
 #include <span>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/buffer.hpp>
-#include <cairn/plan/equal_slots.hpp>
-#include <cairn/plan/one_by_one.hpp>
-#include <cairn/plan/stack_first.hpp>
+#include <cairn/plan/layout/buffer.hpp>
+#include <cairn/plan/layout/equal_slots.hpp>
+#include <cairn/plan/layout/one_by_one.hpp>
+#include <cairn/plan/layout/stack_first.hpp>
 
 namespace cairn {
 

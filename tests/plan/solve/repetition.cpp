@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/repetition.hpp>
+#include <cairn/plan/solve/repetition.hpp>
 
-#include "chains.hpp"
+#include "../chains.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;

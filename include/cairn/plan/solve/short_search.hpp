@@ -6,9 +6,9 @@
 
 #include <cairn/core/list.hpp>
 #include <cairn/plan/chain.hpp>
-#include <cairn/plan/ledger.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/search_states.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/solve/search_states.hpp>
 
 namespace cairn::detail {
 
@@ -36,7 +36,7 @@ constexpr bool is_searched(std::size_t stages) { return stages > 0 && stages <= 
 template <std::size_t Capacity>
 class short_search {
 public:
-  // The entries are the ledger of the chain, and outlive the search.
+  // The entries are the cost table of the chain, and outlive the search.
   constexpr short_search(const chain& c, const entry* entries, std::size_t budget)
       : entries_(entries), stages_(static_cast<std::uint32_t>(c.size())),
         lowest_(static_cast<std::uint32_t>(c.lowest_backward())), lent_(c.lent), budget_(budget) {

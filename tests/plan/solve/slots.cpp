@@ -6,10 +6,10 @@
 
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/slots.hpp>
+#include <cairn/plan/solve/slots.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
+#include "../chains.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;

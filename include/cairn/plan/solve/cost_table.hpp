@@ -46,7 +46,7 @@ constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
 // The entries of a chain and, after them, one for the turn: it reads the last value and makes its gradient in its place.
 // Stages below the lowest backward have no backward: they keep nothing, and there are no gradients between them.
 template <std::size_t Stages>
-constexpr list<entry, with(Stages, 1)> ledger_of(const chain& c, std::span<const stage_cost> measured = {}) {
+constexpr list<entry, with(Stages, 1)> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
   const std::size_t n = c.size();
   const std::size_t lowest = c.lowest_backward();
   list<entry, with(Stages, 1)> out(n + 1);

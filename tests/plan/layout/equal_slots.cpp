@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/equal_slots.hpp>
+#include <cairn/plan/layout/equal_slots.hpp>
 
 using namespace cairn;
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/buffer.hpp>
+#include <cairn/plan/layout/buffer.hpp>
 
 using namespace cairn;
 

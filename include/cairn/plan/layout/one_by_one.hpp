@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/buffer.hpp>
+#include <cairn/plan/layout/buffer.hpp>
 
 namespace cairn::detail {
 

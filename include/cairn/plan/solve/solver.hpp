@@ -8,12 +8,12 @@
 #include <vector>
 
 #include <cairn/core/list.hpp>
-#include <cairn/plan/front.hpp>
-#include <cairn/plan/ledger.hpp>
-#include <cairn/plan/repetition.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/short_search.hpp>
-#include <cairn/plan/stretch.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/solve/pareto_front.hpp>
+#include <cairn/plan/solve/repetition.hpp>
+#include <cairn/plan/solve/short_search.hpp>
+#include <cairn/plan/solve/stretch.hpp>
 
 namespace cairn {
 
@@ -41,7 +41,7 @@ public:
   // stages; the curve is then close to exact.
   explicit basic_solver(const chain& c, std::span<const stage_cost> costs = {},
                         std::size_t most = static_cast<std::size_t>(-1), bool sparse = false)
-      : stages_(c.size()), most_(most), entries_(detail::ledger_of<Capacity>(c, costs)),
+      : stages_(c.size()), most_(most), entries_(detail::cost_table_of<Capacity>(c, costs)),
         divisions_(entries_.data(), stages_, sparse),
         repetition_(detail::find_repetition<Capacity>(entries_.data(), stages_)),
         fronts_(detail::standings * (stages_ + 1) * (stages_ + 1)) {

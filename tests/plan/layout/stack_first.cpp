@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/stack_first.hpp>
+#include <cairn/plan/layout/stack_first.hpp>
 
 using namespace cairn;
 

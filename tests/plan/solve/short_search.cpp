@@ -8,13 +8,13 @@
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/proof.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/short_search.hpp>
+#include <cairn/plan/solve/short_search.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
-#include "exhaustive.hpp"
-#include "families.hpp"
-#include "outcome.hpp"
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../families.hpp"
+#include "../outcome.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -38,7 +38,7 @@ struct comparison {
 
   // From the least bytes that any schedule needs to what store_all needs, and one byte less than the least.
   void add(const chain& c, std::size_t steps) {
-    const auto entries = detail::ledger_of<at_run_time>(c);
+    const auto entries = detail::cost_table_of<at_run_time>(c);
     exhaustive all{c};
     const std::size_t lowest = all.least_bytes();
     const std::size_t highest = plan(c, moves_of<store_all>(c)).bytes;
@@ -128,7 +128,7 @@ namespace {
 
 // Is the least budget of a chain one of the plan too, and none below it?
 void least_is_real(const chain& c) {
-  const auto entries = detail::ledger_of<at_run_time>(c);
+  const auto entries = detail::cost_table_of<at_run_time>(c);
   const std::size_t lowest = exhaustive{c}.least_bytes();
   whole_search below{c, entries.data(), lowest - 1}, just{c, entries.data(), lowest};
   below.run();
@@ -183,7 +183,7 @@ TEST_CASE("short_search: a search that stops for want of room finds the same whe
     dice d(seed);
     const auto stages = random_stages(d, 4 + d.below(4));
     const chain c = random_ends(d, stages, d.coin());
-    const auto entries = detail::ledger_of<at_run_time>(c);
+    const auto entries = detail::cost_table_of<at_run_time>(c);
     const std::size_t budget = exhaustive{c}.least_bytes() + d.below(2) * alignment;
     whole_search whole{c, entries.data(), budget};
     whole.run();
@@ -213,7 +213,7 @@ TEST_CASE("short_search: the costs that are given are what is least") {
       costs.push_back({forward, s.tape_without_output ? 1 + d.below(forward) : forward, 1 + d.below(1000)});
     }
     const std::size_t budget = exhaustive{c}.least_bytes() + d.below(8) * alignment;
-    const auto entries = detail::ledger_of<at_run_time>(c, costs);
+    const auto entries = detail::cost_table_of<at_run_time>(c, costs);
     whole_search s{c, entries.data(), budget};
     s.run();
     // The same chain with these costs as its FLOPs.

@@ -12,10 +12,10 @@
 
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/stretch.hpp>
+#include <cairn/plan/solve/stretch.hpp>
 
-#include "chains.hpp"
-#include "families.hpp"
+#include "../chains.hpp"
+#include "../families.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -49,7 +49,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
     const std::size_t n = 1 + d.below(8);
     const auto stages = random_stages(d, n, d.coin());
     const chain c = random_ends(d, stages, d.coin());
-    const auto entries = ledger_of<at_run_time>(c);
+    const auto entries = cost_table_of<at_run_time>(c);
     const divisions all{entries.data(), n};
     std::vector<stretch> open{{0, n, {}}};
     std::set<std::size_t> seen;
@@ -105,7 +105,7 @@ TEST_CASE("stretch: one stage and the turn need what a plan of them needs") {
     auto stages = random_stages(d, 1);
     stages[0].parameters = 1;
     const chain c = random_ends(d, stages, d.coin());
-    const auto entries = ledger_of<at_run_time>(c);
+    const auto entries = cost_table_of<at_run_time>(c);
     const divisions all{entries.data(), 1};
     std::size_t least = static_cast<std::size_t>(-1);
     const stretch whole{0, 1, {}};
@@ -128,7 +128,7 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
   std::vector<stage> stages{dense(16, 16), relu(16), gelu(16), dense(16, 16)};
   stages[3].reads_input = false; // like a pooling: it reads nothing
   const chain c{.stages = stages, .input = {64, 0}};
-  const auto entries = ledger_of<at_run_time>(c);
+  const auto entries = cost_table_of<at_run_time>(c);
   const divisions all{entries.data(), 4};
   CHECK(all.is_at_once({0, 1, {false, true}}));
   CHECK_FALSE(all.is_at_once({0, 1, {false, false}})); // what it reads is not there
@@ -142,7 +142,7 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
 TEST_CASE("stretch: sparse splits are some of the others, both ends among them") {
   const std::vector<stage> stages(60, block(16, 1));
   const chain c{.stages = stages, .input = {64, 0}};
-  const auto entries = ledger_of<at_run_time>(c);
+  const auto entries = cost_table_of<at_run_time>(c);
   const divisions all{entries.data(), 60}, some{entries.data(), 60, true};
   for (const std::size_t last : {1U, 5U, 20U, 60U}) {
     const stretch s{0, last, {}};

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/plan/budget.hpp>
 #include <cairn/plan/checked_policy.hpp>
-#include <cairn/plan/solver.hpp>
+#include <cairn/plan/solve/budget.hpp>
+#include <cairn/plan/solve/solver.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
-#include "exhaustive.hpp"
-#include "rescued.hpp"
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../rescued.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;

@@ -8,12 +8,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/arrange.hpp>
-#include <cairn/plan/lifetimes.hpp>
+#include <cairn/plan/layout/arrange.hpp>
+#include <cairn/plan/layout/lifetimes.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
 
-#include "chains.hpp"
+#include "../chains.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;

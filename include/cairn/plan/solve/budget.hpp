@@ -8,9 +8,9 @@
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/searched.hpp>
-#include <cairn/plan/short_search.hpp>
-#include <cairn/plan/slots.hpp>
+#include <cairn/plan/solve/searched.hpp>
+#include <cairn/plan/solve/short_search.hpp>
+#include <cairn/plan/solve/slots.hpp>
 
 namespace cairn {
 
@@ -95,7 +95,7 @@ struct within_budget {
 // states the least possible number: of all schedules there are, if the chain has at most longest_searched stages
 // (short_search.hpp); of those that keep what they keep until its backward, if it is longer.
 //
-// The cost is at most 3 % above that of the exact solver for the chains in tests/plan/budget.cpp; it is optimal among
+// The cost is at most 3 % above that of the exact solver for the chains in tests/plan/solve/budget.cpp; it is optimal among
 // schedules that keep what they keep until its backward up to the rounding of bytes to slots (see slots.hpp and
 // stretch.hpp). Sixteen stages take about a second to compile, thirty-two a few; of a chain that repeats itself only the
 // stretches that differ are solved. For a budget that is known only when the program runs, see solver.hpp.

@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/front.hpp>
+#include <cairn/plan/solve/pareto_front.hpp>
 
-#include "chains.hpp"
+#include "../chains.hpp"
 
 using namespace cairn::detail;
 using cairn::testing::dice;

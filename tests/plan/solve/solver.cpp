@@ -13,13 +13,13 @@
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/proof.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/solver.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
-#include "chains.hpp"
-#include "exhaustive.hpp"
-#include "families.hpp"
-#include "outcome.hpp"
-#include "rescued.hpp"
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../families.hpp"
+#include "../outcome.hpp"
+#include "../rescued.hpp"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -289,8 +289,8 @@ TEST_CASE("solver: equal stages are solved once, and nothing is lost by it") {
       std::vector<stage_cost> equal;
       for (const stage& s : stages) equal.push_back({s.forward_flops, 0, s.backward_flops});
       const auto different = apart(stages);
-      const auto ledger = detail::ledger_of<at_run_time>(c, different);
-      const auto none = detail::find_repetition<at_run_time>(ledger.data(), stages.size());
+      const auto table = detail::cost_table_of<at_run_time>(c, different);
+      const auto none = detail::find_repetition<at_run_time>(table.data(), stages.size());
       CHECK(none.period == 0);
       const solver grouped{c, equal}, plain{c, different};
       CHECK(equal_curves(grouped, plain));
