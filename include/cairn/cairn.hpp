@@ -25,11 +25,12 @@
 #include <cairn/plan/op.hpp>               // one op of a schedule
 #include <cairn/plan/operands.hpp>         // where an op reads and writes
 #include <cairn/plan/plan_of.hpp>          // schedule, places and buckets of a chain, in arrays of just their size
+#include <cairn/plan/plan_route.hpp>       // a route planned when the program runs
 #include <cairn/plan/policies.hpp>         // what is stored and what is made again
 #include <cairn/plan/proof.hpp>            // proves that a schedule is right
 #include <cairn/plan/revolve.hpp>          // the fewest forwards with so many stored inputs
 #include <cairn/plan/route.hpp>            // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
+#include <cairn/plan/run_time_plan.hpp>    // what plan_of is, known when the program runs
 #include <cairn/plan/schedule.hpp>         // the ops of one step
 #include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
 #include <cairn/plan/solve/searched.hpp>   // a short chain searched in constant expressions
@@ -169,6 +170,7 @@
 #include <cairn/net/residual.hpp>           // Residual<Layers...>
 #include <cairn/net/sequential.hpp>         // Sequential<Layers...>
 #include <cairn/net/shapes.hpp>             // walks the shapes, and names the joint that does not fit
+#include <cairn/net/solved_step.hpp>        // a schedule solved when the program runs, as a trainer takes it
 #include <cairn/net/wrong_network.hpp>      // the ways in which a network can be wrong
 
 #include <cairn/train/adam.hpp>              // Adam

@@ -11,7 +11,7 @@ LIGHT_ROOMS = {"core", "plan"}
 # What plans at run time throws and grows lists; what plans a constant includes none of these.
 HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp", "string"),
                    ("cairn/plan/solve/pareto_front.hpp", "vector"), ("cairn/plan/solve/solver.hpp", "vector"),
-                   ("cairn/plan/run_time_plan.hpp", "string")}
+                   ("cairn/plan/plan_route.hpp", "string"), ("cairn/plan/solve/plan_within.hpp", "string")}
 
 
 def faults(root, _options=None):

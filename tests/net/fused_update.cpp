@@ -112,7 +112,7 @@ TEST_CASE("fused_update: the peak has a layer's gradients in it, computed by han
   using plan = blueprint_of<fused_update<Two>, 4>;
   static_assert(plan::trained::memory.live[plan::training.turn] ==
                 blueprint_of<Two, 4>::trained::memory.live[plan::training.turn]);
-  static_assert(highest({plan::trained::memory.live.data(), plan::training.count}) == 3 * value + gradients);
+  static_assert(plan::trained::memory.bound == 3 * value + gradients);
 }
 
 TEST_CASE("fused_update: a budget is one for activations and gradients together") {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/stage_plot.hpp>
@@ -27,8 +28,11 @@ constexpr std::array<stage, 4> four = [] {
 }();
 constexpr chain of_four{four, 4, {64, 0}};
 
+struct source {
+  static constexpr const chain& value = of_four;
+};
 template <class Policy>
-constexpr auto steps = make_schedule<Policy, 4, count_moves<Policy>(of_four)>(of_four);
+constexpr const auto& steps = plan_of<source, Policy>::schedule;
 
 struct drawing {
   timeline times;
@@ -84,11 +88,10 @@ TEST_CASE("what is kept for later is drawn, what is passed on is not") {
   drawing all(steps<store_all>.ops());
   all.plot.draw_stored(all.to);
   CHECK(count(all.to.str(), "<rect") == 3); // the inputs of stages 1 to 3, to their backward
-  drawing none(make_evaluation<4>(of_four).ops().first(0));
+  drawing none({});
   none.plot.draw_stored(none.to);
   CHECK(count(none.to.str(), "<rect") == 0);
-  const auto way_up = make_evaluation<4>(of_four);
-  drawing up(way_up.ops());
+  drawing up(steps<forward_pass>.ops());
   up.plot.draw_stored(up.to);
   CHECK(count(up.to.str(), "<rect") == 0);
 }

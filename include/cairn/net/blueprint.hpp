@@ -243,7 +243,7 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
   // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again. Neither
   // is planned before somebody asks, and of each only what is asked for: the memory of the one is trained::memory.
   using trained = plan_of<source, sound_policy<Policy, source>>;
-  using evaluated = plan_of<source, way_up>;
+  using evaluated = plan_of<source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];

@@ -126,7 +126,8 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   for (std::size_t w = 0; w < lives.windows.size(); ++w) out.windows[w] = places[lives.windows[w]];
 
   out.live = live_bytes<Ops>(lives.span(), ops.size());
-  out.bound = highest(out.live);
+  out.bound = 0;
+  for (const std::size_t live : out.live) out.bound = live > out.bound ? live : out.bound;
   out.tape = up.fence == no_fence ? 0 : up.fence;
   out.forward_workspace = up.above_fence();
   out.backward_workspace = back.above_fence();
@@ -134,24 +135,25 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   return out;
 }
 
-} // namespace detail
-
-// Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose turn is at
-// op `turn`. The three are upper bounds, or at_run_time.
+// All of that in one function, for a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose
+// turn is at op `turn`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
+// expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
-constexpr auto make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn,
+constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t turn,
                                 std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
-  const auto lives = detail::trace<Stages, Ops, most, Windows>(c, ops);
+  const auto lives = trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
-  auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
+  auto up = select(lives, turn, c.lent ? part::up : part::whole);
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);
-  detail::arrangement<capacity> back{};
+  arrangement<capacity> back{};
   if (c.lent) {
-    back = detail::select(lives, turn, detail::part::back);
+    back = select(lives, turn, detail::part::back);
     back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence, effort);
   }
-  return detail::write_places(lives, ops, up, back);
+  return write_places(lives, ops, up, back);
 }
+
+} // namespace detail
 
 } // namespace cairn

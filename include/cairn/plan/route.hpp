@@ -64,40 +64,35 @@ private:
 
 namespace detail {
 
-// A chain of nothing, to ask a type what it has.
-struct no_chain {
-  static constexpr chain value{};
-};
-
 template <class Policy>
 concept plans_a_chain = requires(const chain& c, route& r) {
   { Policy::plan(c, r) } -> std::same_as<void>;
 };
-// A policy that needs several constant expressions to solve a chain, which is then Source::value: on<Source> has plan().
-template <class Policy>
-concept plans_a_source = requires {
-  typename Policy::template on<no_chain>;
+
+// A chain of nothing, to ask a type what it has.
+struct no_chain {
+  static constexpr chain value{};
 };
+template <class Policy>
+concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain, 0>; };
 
 } // namespace detail
 
-// A checkpoint policy turns a chain into a route, in a constant expression: Policy::plan(chain, route). It decides
-// what is stored and what is recomputed, and can change no value that is computed: it has no access to any.
+// A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is
+// recomputed, and can change no value that is computed: it has no access to any. A type P is a policy if
+//   1. P::plan(chain, route) writes a route of this chain, in a constant expression, and the same one for equal chains.
+// It may also have
+//   accepts(chain)     can it plan this chain? [yes]
+//   refusal<Source>    the type that an error shows if it does not accept the chain Source::value [checked_policy]
+// Not required: that its route is right. checked_policy.hpp proves it, and refuses it in a sentence.
+//
+// A policy that keeps a budget (plan/solve/budget.hpp) has no plan. It has candidates, and the planner, who alone knows
+// where buffers lie, takes the first whose arena fits (plan_of.hpp):
+//   bytes or percent          the most bytes of the arena: so many, or so many hundredths of what store_all needs;
+//   cheapest<Source, Bytes>   the first candidate for Source::value: a policy with a member `next`, the candidate to try
+//                             after it, void after the last; fewer bytes live from candidate to candidate;
+//   tightest<Source, Bytes>   the candidate from which on the least possible budget is looked for.
 template <class Policy>
-concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::plans_a_source<Policy>;
-
-// What plans the chain Source::value under a policy.
-namespace detail {
-
-template <class Policy, class Source>
-struct planner {
-  using type = Policy;
-};
-template <plans_a_source Policy, class Source>
-struct planner<Policy, Source> {
-  using type = typename Policy::template on<Source>;
-};
-
-} // namespace detail
+concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::keeps_a_budget<Policy>;
 
 } // namespace cairn

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -193,44 +191,9 @@ constexpr auto complete(const chain& c, std::span<const move> moves) {
   return detail::write_ops<most, Stages>(c, moves, wanted);
 }
 
-// The size of an array is known by itself. (`Item` stands between the sizes, so that no compiler tries to make an array
-// of at_run_time moves.)
-template <std::size_t Stages, std::same_as<move> Item, std::size_t Moves>
-constexpr auto complete(const chain& c, const std::array<Item, Moves>& moves) {
-  return complete<Stages, Moves>(c, std::span<const move>(moves));
-}
-
-// How many moves a policy makes on a chain: the size of the array for its route.
-template <checkpoint_policy Policy>
-constexpr std::size_t count_moves(const chain& c) {
-  route r{c};
-  Policy::plan(c, r);
-  return r.size();
-}
-
-// The route of a policy on a chain, with `Moves` = count_moves<Policy>(c).
-template <checkpoint_policy Policy, std::size_t Moves>
-constexpr std::array<move, Moves> make_moves(const chain& c) {
-  std::array<move, Moves> moves{};
-  route r{c, moves.data()};
-  Policy::plan(c, r);
-  return moves;
-}
-
-// The schedule of a policy on a chain of `Stages` stages, with `Moves` = count_moves<Policy>(c).
-template <checkpoint_policy Policy, std::size_t Stages, std::size_t Moves>
-constexpr auto make_schedule(const chain& c) {
-  return complete<Stages>(c, make_moves<Policy, Moves>(c));
-}
-
 // Only the way up, keeping nothing: evaluation, and a forward whose backward will come from a recomputation.
-struct way_up {
+struct forward_pass {
   static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
 };
-
-template <std::size_t Stages>
-constexpr auto make_evaluation(const chain& c) {
-  return make_schedule<way_up, Stages, Stages>(c);
-}
 
 } // namespace cairn

@@ -21,7 +21,7 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/function_of.hpp>
 #include <cairn/net/loss.hpp>
-#include <cairn/net/memory_curve.hpp>
+#include <cairn/net/solved_step.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/plan/buckets.hpp>
@@ -68,7 +68,7 @@ public:
 
   // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<typename replica::model, Batch::size, T, typename plan::update>;
-  using solved = typename curve::step;
+  using solved = solved_step_of<typename replica::model, Batch::size, T, typename plan::update>;
 
   // One process, one rank. Without a solved step, the schedule is that of the model's policy.
   explicit trainer(Optimizer optimizer, seed s = {}, options given = {},

@@ -16,6 +16,7 @@
 #include "../chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -110,7 +111,7 @@ result arranged(const network& n) {
   ops = complete<most_stages, most_moves>(c, moves);
   lives = detail::trace<most_stages, most_ops, 1500>(c, ops.ops());
   std::vector<buffer> list(lives.span().begin(), lives.span().end());
-  const std::size_t bound = highest(live_bytes<most_ops>(list));
+  const std::size_t bound = most_live<most_ops>(list);
   const std::size_t extent = arrange<1500>(list, bound, no_fence, effort);
   CHECK(is_clear(list));
   CHECK(extent == std::max_element(list.begin(), list.end(), [](auto& a, auto& b) {
@@ -143,7 +144,7 @@ double one(tally& sum, const network& n, const char* name) {
 std::array<double, 6> every_policy(tally& sum, const network& n) {
   return {one<store_all>(sum, n, "store_all"), one<recompute_all>(sum, n, "recompute_all"),
           one<every<2>>(sum, n, "every<2>"),   one<every<3>>(sum, n, "every<3>"),
-          one<sqrt_n>(sum, n, "sqrt_n"),       one<way_up>(sum, n, "evaluation")};
+          one<sqrt_n>(sum, n, "sqrt_n"),       one<forward_pass>(sum, n, "evaluation")};
 }
 
 } // namespace
@@ -190,7 +191,7 @@ TEST_CASE("arrange: pinned buffers stay, and nothing lies across the fence") {
       list.push_back(b);
     }
     const auto before = list;
-    const std::size_t bound = std::max(fence, highest(live_bytes<50>(list)));
+    const std::size_t bound = std::max(fence, most_live<50>(list));
     const std::size_t extent = arrange<40>(list, bound, fence);
     CHECK(is_clear(list));
     for (std::size_t i = 0; i < list.size(); ++i) {

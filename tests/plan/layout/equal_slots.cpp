@@ -10,6 +10,7 @@
 #include <cairn/plan/layout/equal_slots.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

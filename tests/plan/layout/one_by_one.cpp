@@ -7,6 +7,7 @@
 #include <cairn/plan/layout/one_by_one.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 using detail::importance;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <cairn/plan/layout/stack_first.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("stack_first: nested lives stack, the others go beside them") {
   static constexpr auto list = [] {

@@ -71,9 +71,7 @@ void keeps_its_budget(std::size_t bytes) {
 }
 // The least arena of a chain that the compiler finds.
 template <class Source>
-constexpr std::size_t least_arena =
-    plan_of<Source, detail::solved_route<detail::slot_solution<Source, 64>,
-                                         detail::slot_solution<Source, 64>::tightest, 0>>::memory.arena;
+constexpr std::size_t least_arena = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
 
 // Budgets so many hundredths of the way from the least arena to that of store_all.
 template <class Source, std::size_t... Percent>
@@ -161,7 +159,7 @@ void is_rescued() {
   exhaustive all{Source::value};
   const std::size_t lowest = all.least_bytes();
   constexpr std::size_t persistent = detail::slot_solution<Source, 64>::least_bytes;
-  constexpr std::size_t least = detail::least_searched<Source, persistent, persistent>();
+  constexpr std::size_t least = detail::least_arena<Source, typename budget<64>::tightest<Source, 64>>();
   CHECK(least == lowest);
   CHECK(least < persistent);
   using planned = plan_of<Source, budget<least>>;
@@ -173,7 +171,7 @@ void is_rescued() {
 
   // Below there is none, and the error says so.
   static_assert(policy_fault_of<budget<least - 1>, Source> == policy_fault::refuses);
-  using refused = typename budget<least - 1>::template on<Source>::template refusal<Source>;
+  using refused = typename detail::policy_culprit<budget<least - 1>, Source>::type;
   static_assert(
       std::is_same_v<refused,
                      detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
@@ -187,8 +185,9 @@ TEST_CASE("a budget that only a schedule keeps which drops a value for a while: 
 TEST_CASE("... products and a normalisation") { is_rescued<rescued_products>(); }
 
 TEST_CASE("the search costs nothing where the solver's schedules fit, nor where the chain is long") {
-  using fits = detail::within_budget<rescued_chain, detail::slot_solution<rescued_chain, 64>::least_bytes>;
-  static_assert(fits::is_solved && fits::live == detail::no_budget);
+  constexpr std::size_t bytes = detail::slot_solution<rescued_chain, 64>::least_bytes;
+  using fits = detail::fitting<rescued_chain, budget<bytes>>;
+  static_assert(requires { typename fits::solution; });
   using longer = random_blocks<9, 2>;
   static_assert(!detail::is_searched(longer::stages.size()));
   static_assert(policy_fault_of<budget<least_arena<longer> - 1>, longer> == policy_fault::refuses);

@@ -5,6 +5,7 @@
 
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/plan/solve/searched.hpp>
 #include <cairn/plan/solve/slots.hpp>
 #include <doctest/doctest.h>
@@ -74,11 +75,9 @@ TEST_CASE("searched: a search of many states goes on from one constant expressio
 TEST_CASE("searched: the budget for live bytes is found whose arena is small enough, and the least arena") {
   constexpr std::size_t persistent = persistent_least<rescued_chain>;
   const std::size_t least = exhaustive{rescued_chain::value}.least_bytes();
-  constexpr std::size_t found = detail::least_searched<rescued_chain, persistent, persistent>();
+  constexpr std::size_t found = detail::least_arena<rescued_chain, typename budget<persistent>::tightest<rescued_chain, persistent>>();
   CHECK(found == least);
   CHECK(found < persistent);
-  static_assert(detail::search_within<rescued_chain, found, found>() != detail::no_budget);
-  static_assert(detail::search_within<rescued_chain, found - 1, persistent - 1>() == detail::no_budget);
-  static_assert(detail::least_searched<rescued_chain, 0, 5>() == 5);
-  static_assert(detail::least_searched<rescued_chain, persistent, 5>() == 5); // known to be less
+  static_assert(!std::is_void_v<detail::fitting<rescued_chain, budget<found>>>);
+  static_assert(std::is_void_v<detail::fitting<rescued_chain, budget<found - 1>>>);
 }

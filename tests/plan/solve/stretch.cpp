@@ -29,7 +29,7 @@ bool equal(const stretch& a, const stretch& b) {
 
 std::size_t live_bytes_of(const chain& c, const std::vector<move>& moves) {
   const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
-  return make_memory_plan<at_run_time, at_run_time>(c, made.ops(), made.turn).bound;
+  return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.turn).bound;
 }
 
 } // namespace

@@ -10,9 +10,7 @@
 #include <cairn/plan/layout/one_by_one.hpp>
 #include <cairn/plan/layout/stack_first.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The ways to arrange, in the order in which they are tried.
 enum class attempt : unsigned char { slots, stack, life, peak };
@@ -35,8 +33,6 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
   return one_by_one<Capacity>(buffers, count, fence, by).place(bound, rounds);
 }
 
-} // namespace detail
-
 // Offsets for buffers that come in the order of their births, so that no two that live at the same time overlap, in
 // as little memory as it finds; returns how much that is. `bound` is the most that lives at once. Pinned buffers stay
 // where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
@@ -50,10 +46,10 @@ constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std:
   list<std::size_t, with(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
   for (const auto how :
-       {detail::attempt::slots, detail::attempt::stack, detail::attempt::life, detail::attempt::peak}) {
+       {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
     if (best <= bound) break;
     const std::size_t now =
-        detail::arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
+        arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
     if (now >= best) continue;
     best = now;
     for (std::size_t i = 0; i < buffers.size(); ++i) offsets[i] = buffers[i].offset;
@@ -62,4 +58,4 @@ constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std:
   return best;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -7,7 +7,7 @@
 
 #include <cairn/core/list.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A buffer that is needed from op `birth` to op `death`, both included.
 struct buffer {
@@ -64,13 +64,4 @@ constexpr std::size_t most_live(std::span<const buffer> buffers, std::size_t ops
   return most;
 }
 
-constexpr std::size_t highest(std::span<const std::size_t> list) {
-  std::size_t most = 0;
-  const std::size_t* const items = list.data();
-  const std::size_t count = list.size();
-  for (std::size_t i = 0; i < count; ++i)
-    if (items[i] > most) most = items[i];
-  return most;
-}
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -4,9 +4,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/core/explain.hpp>
-#include <cairn/plan/plan_of.hpp>
-#include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/searched.hpp>
 #include <cairn/plan/solve/short_search.hpp>
@@ -16,76 +13,47 @@ namespace cairn {
 
 namespace detail {
 
-// One schedule of a solved chain, for a budget of so many bytes.
-template <class Solution, std::size_t Slots, std::size_t Bytes>
-struct solved_route {
-  static constexpr std::size_t enough = Bytes;
-  static constexpr void plan(const chain&, route& out) { Solution::walk(Slots, out); }
+// Of all schedules of a short chain, the cheapest of those that live in fewer than so many bytes.
+template <class Source, std::size_t Live>
+struct searched_candidate;
+
+template <class Source, std::size_t Live>
+constexpr auto search_below() {
+  if constexpr (Live == 0) return std::type_identity<void>{};
+  else if constexpr (!searched<Source, Live - 1>::search.found()) return std::type_identity<void>{};
+  else return std::type_identity<searched_candidate<Source, Live>>{};
+}
+
+template <class Source, std::size_t Live>
+struct searched_candidate {
+  static constexpr std::size_t live = searched<Source, Live - 1>::search.bytes();
+  using next = typename decltype(search_below<Source, live>())::type;
+  static constexpr void plan(const chain& c, route& out) { searched<Source, Live - 1>::plan(c, out); }
 };
 
-struct budget_sentence {
-  template <class Budget>
-  static constexpr bool right() {
-    static_assert(is_right<Budget>,
-                  "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
-                  "least_possible_bytes<...>>, and give it at least the second");
-    return false;
-  }
-};
-
-// A budget that no schedule of a chain keeps: the culprit of an error (core/explain.hpp).
-template <std::size_t Given>
-struct bytes_given {};
-template <std::size_t Least>
-struct least_possible_bytes {};
-template <class Given, class Least>
-struct budget_of : budget_sentence {};
-
-// The cheapest schedule whose arena, as it is laid out, keeps the budget. What lives is nearly always packed without a
-// gap; where it is not, the next cheaper schedule is tried. Where no schedule of the solver fits, all schedules of a short
-// chain that live in fewer bytes than those are searched; a chain that has a fitting one costs nothing for that.
-template <class Source, std::size_t Bytes>
-struct within_budget {
+// One schedule of a solved chain: that for so many slots. Behind the tightest of them come, of a short chain, all
+// schedules that live in fewer bytes than that one.
+template <class Source, std::size_t Bytes, std::size_t Slots>
+struct slot_candidate {
   using solution = slot_solution<Source, Bytes>;
 
-  template <std::size_t Slots>
-  using route_for = solved_route<solution, Slots, Bytes>;
-  template <std::size_t Slots>
-  static constexpr std::size_t arena_of = plan_of<Source, route_for<Slots>>::arena;
-
-  template <std::size_t Below>
-  static constexpr std::size_t find() {
-    constexpr std::size_t best = solution::fitting(Below, Bytes);
-    if constexpr (best == solution::tightest) return best;
-    else if constexpr (arena_of<best> <= Bytes) return best;
-    else return find<best>();
+  static constexpr auto after() {
+    if constexpr (Slots != solution::tightest)
+      return std::type_identity<slot_candidate<Source, Bytes, solution::fitting(Slots, Bytes)>>{};
+    else if constexpr (!is_searched(solution::stages)) return std::type_identity<void>{};
+    else return search_below<Source, solution::least_bytes>();
   }
-  static constexpr std::size_t slots = find<solution::slots + 1>();
-  static constexpr bool is_solved = [] {
-    if constexpr (slots != solution::tightest) return true;
-    else return arena_of<solution::tightest> <= Bytes;
-  }();
-  static constexpr std::size_t live = [] {
-    constexpr std::size_t least = solution::least_bytes;
-    if constexpr (is_solved || !is_searched(solution::stages) || least == 0) return no_budget;
-    else return search_within<Source, Bytes, (Bytes < least ? Bytes : least - 1)>();
-  }();
-  using found = std::conditional_t<live == no_budget, route_for<slots>, searched<Source, live>>;
-  static constexpr bool accepts(const chain&) { return is_solved || live != no_budget; }
+  using next = typename decltype(after())::type;
+  static constexpr void plan(const chain&, route& out) { solution::walk(Slots, out); }
+};
 
-  template <class Refused>
-  static constexpr std::size_t least_arena = [] {
-    constexpr std::size_t least = plan_of<Refused, route_for<solution::tightest>>::arena;
-    if constexpr (!is_searched(solution::stages)) return least;
-    else return least_searched<Refused, solution::least_bytes, least>();
-  }();
-  template <class Refused>
-  using refusal = budget_of<bytes_given<Bytes>, least_possible_bytes<least_arena<Refused>>>;
-
-  static constexpr void plan(const chain& c, route& out) {
-    if constexpr (live != no_budget) searched<Source, live>::plan(c, out);
-    else solution::walk(slots, out); // the tightest, if it does not fit
-  }
+struct solved_by_slots {
+  template <class Source, std::size_t Bytes>
+  using cheapest =
+      slot_candidate<Source, Bytes,
+                     slot_solution<Source, Bytes>::fitting(slot_solution<Source, Bytes>::slots + 1, Bytes)>;
+  template <class Source, std::size_t Bytes>
+  using tightest = slot_candidate<Source, Bytes, slot_solution<Source, Bytes>::tightest>;
 };
 
 } // namespace detail
@@ -100,19 +68,16 @@ struct within_budget {
 // stretch.hpp). Sixteen stages take about a second to compile, thirty-two a few; of a chain that repeats itself only the
 // stretches that differ are solved. For a budget that is known only when the program runs, see solver.hpp.
 template <std::size_t Bytes>
-struct budget {
-  template <class Source>
-  using on = detail::within_budget<Source, Bytes>;
+struct budget : detail::solved_by_slots {
+  static constexpr std::size_t bytes = Bytes;
 };
 
 // A budget of so many hundredths of what store_all needs.
 template <std::size_t Percent>
-struct budget_fraction {
+struct budget_fraction : detail::solved_by_slots {
   static_assert(Percent > 0,
                 "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
-
-  template <class Source>
-  using on = detail::within_budget<Source, plan_of<Source, store_all>::memory.arena * Percent / 100>;
+  static constexpr std::size_t percent = Percent;
 };
 
 } // namespace cairn

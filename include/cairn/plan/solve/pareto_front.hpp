@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,12 +30,9 @@ struct part_front {
 
 // Adds one more division to what is known of a stretch. Its two parts run one after the other and so share the memory:
 // bytes are the most of both and of `begin`, costs add up. `known` and `out` are fronts: no way is as good as another in
-// both bytes and cost; the more bytes, the less cost. Ways of more than `most` bytes are left out. (A template, so that a
-// file which solves nothing does not pay for it.)
-template <class Front>
-requires std::same_as<Front, std::vector<way>>
-void join(const Front& known, const part_front& upper, const part_front& lower, const way& begin,
-          std::size_t most, Front& out) {
+// both bytes and cost; the more bytes, the less cost. Ways of more than `most` bytes are left out.
+inline void join(const std::vector<way>& known, const part_front& upper, const part_front& lower,
+                 const way& begin, std::size_t most, std::vector<way>& out) {
   out.clear();
   std::size_t k = 0, u = 0, l = 0;
   bool more = upper.size() > 0 && lower.size() > 0;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/plan/solve/short_search.hpp>
@@ -47,33 +46,5 @@ struct searched {
 
   static constexpr void plan(const chain&, route& out) { search.write(out); }
 };
-
-inline constexpr std::size_t no_budget = static_cast<std::size_t>(-1);
-
-// The budget for live bytes whose schedule lies in an arena of so many bytes, or no_budget. What lives is nearly always
-// packed without a gap; where it is not, the next schedule of fewer live bytes is tried.
-template <class Source, std::size_t Arena, std::size_t Live>
-constexpr std::size_t search_within() {
-  using found = searched<Source, Live>;
-  if constexpr (!found::search.found()) return no_budget;
-  else if constexpr (plan_of<Source, found>::arena <= Arena) return Live;
-  else return search_within<Source, Arena, found::search.bytes() - 1>();
-}
-
-// The least arena of all schedules that live in fewer bytes than `Live`, or `Known` if that is less.
-template <class Source, std::size_t Live, std::size_t Known>
-constexpr std::size_t least_searched() {
-  if constexpr (Live == 0) {
-    return Known;
-  } else {
-    using found = searched<Source, Live - 1>;
-    if constexpr (!found::search.found()) {
-      return Known;
-    } else {
-      constexpr std::size_t arena = plan_of<Source, found>::arena;
-      return least_searched<Source, found::search.bytes(), (arena < Known ? arena : Known)>();
-    }
-  }
-}
 
 } // namespace cairn::detail

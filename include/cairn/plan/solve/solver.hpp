@@ -25,10 +25,7 @@ namespace cairn {
 // What the solved schedules keep they keep until its backward (stretch.hpp). Of a chain of at most longest_searched
 // stages, the points of fewer bytes than theirs are searched among all schedules (short_search.hpp): its curve begins at
 // the least bytes that any schedule needs. That of a longer chain begins at the least that these schedules need.
-//
-// There is one of these, `solver`: it is a template so that a file which solves nothing does not pay for it.
-template <std::size_t Capacity>
-requires(Capacity == at_run_time) class basic_solver {
+class solver {
 public:
   // What a schedule on the curve needs: the most bytes that live while it runs, and what it costs.
   struct point {
@@ -39,17 +36,17 @@ public:
   // Costs are FLOPs for one sample, or those given, one for each stage, in any unit. Schedules of more than `most` bytes
   // are left out. `sparse`: of long stretches only some splits are looked at, for chains of more than a few hundred
   // stages; the curve is then close to exact.
-  explicit basic_solver(const chain& c, std::span<const stage_cost> costs = {},
+  explicit solver(const chain& c, std::span<const stage_cost> costs = {},
                         std::size_t most = static_cast<std::size_t>(-1), bool sparse = false)
-      : stages_(c.size()), most_(most), entries_(detail::cost_table_of<Capacity>(c, costs)),
+      : stages_(c.size()), most_(most), entries_(detail::cost_table_of<at_run_time>(c, costs)),
         divisions_(entries_.data(), stages_, sparse),
-        repetition_(detail::find_repetition<Capacity>(entries_.data(), stages_)),
+        repetition_(detail::find_repetition<at_run_time>(entries_.data(), stages_)),
         fronts_(detail::standings * (stages_ + 1) * (stages_ + 1)) {
     solve();
     if (detail::is_searched(stages_)) search(c);
   }
-  basic_solver(const basic_solver&) = delete;
-  basic_solver& operator=(const basic_solver&) = delete;
+  solver(const solver&) = delete;
+  solver& operator=(const solver&) = delete;
 
   // The curve, from the least memory to the least cost; never empty, unless all of it is above `most`.
   std::size_t size() const { return searched_.size() + whole().size() - dearer_; }
@@ -113,7 +110,7 @@ private:
     if (!whole().empty() && whole()[0].bytes == 0) return;
     std::size_t budget = whole().empty() ? most_ : whole()[0].bytes - 1;
     for (;;) {
-      detail::short_search<Capacity> s{c, entries_.data(), budget};
+      detail::short_search<at_run_time> s{c, entries_.data(), budget};
       s.run();
       if (!s.found()) break;
       route counted{c};
@@ -182,13 +179,12 @@ private:
 
   std::size_t stages_;
   std::size_t most_;
-  list<detail::entry, Capacity> entries_;
+  list<detail::entry, at_run_time> entries_;
   detail::divisions divisions_;
-  detail::repetition<Capacity> repetition_;
+  detail::repetition<at_run_time> repetition_;
   std::vector<front> fronts_;
   std::vector<searched_point> searched_; // from the least memory
   std::size_t dearer_ = 0;               // so many of the solved points are left out
 };
-using solver = basic_solver<at_run_time>;
 
 } // namespace cairn
