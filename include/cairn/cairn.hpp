@@ -2,17 +2,17 @@
 // The roof: everything that needs no CUDA compiler and no optional component, from the ground floor up.
 #pragma once
 
-#include <cairn/core/batch.hpp>   // how many rows a step has room for, as a type
-#include <cairn/core/bundle.hpp>  // the shapes of several tensors and of constants
-#include <cairn/core/config.hpp>  // the version, and the only macros
-#include <cairn/core/error.hpp>   // what is thrown
-#include <cairn/core/explain.hpp> // types made to be read in an error
-#include <cairn/core/list.hpp>    // room for items, known to the compiler or at run time
-#include <cairn/core/memory.hpp>  // bytes and alignment
-#include <cairn/core/pack.hpp>    // a list of types, each at a position
-#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
-#include <cairn/core/shape.hpp>   // the extents of one sample
-#include <cairn/core/view.hpp>    // somebody's memory as a matrix
+#include <cairn/core/batch.hpp>       // how many rows a step has room for, as a type
+#include <cairn/core/bundle.hpp>      // the shapes of several tensors and of constants
+#include <cairn/core/config.hpp>      // the version, and the only macros
+#include <cairn/core/error.hpp>       // what is thrown
+#include <cairn/core/explain.hpp>     // types made to be read in an error
+#include <cairn/core/memory.hpp>      // bytes and alignment
+#include <cairn/core/pack.hpp>        // a list of types, each at a position
+#include <cairn/core/plain_array.hpp> // room for items, known to the compiler or at run time
+#include <cairn/core/random.hpp>      // random numbers as a function of seed, step and position
+#include <cairn/core/shape.hpp>       // the extents of one sample
+#include <cairn/core/view.hpp>        // somebody's memory as a matrix
 
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads

@@ -12,8 +12,8 @@ using namespace cairn;
 using namespace cairn::testing;
 
 TEST_CASE("chain: sizes grow with the batch, in whole cache lines") {
-  static_assert(bytes{4, 0}.at(1) == 64 && bytes{4, 0}.at(16) == 64 && bytes{4, 0}.at(17) == 128);
-  static_assert(bytes{0, 65}.at(1000) == 128 && bytes{}.at(7) == 0);
+  static_assert(detail::bytes{4, 0}.at(1) == 64 && detail::bytes{4, 0}.at(16) == 64 && detail::bytes{4, 0}.at(17) == 128);
+  static_assert(detail::bytes{0, 65}.at(1000) == 128 && detail::bytes{}.at(7) == 0);
   static constexpr std::array<stage, 2> stages{dense(32, 16), dropout(16)};
   constexpr chain c{.stages = stages, .batch = 4, .input = {128, 0}};
   static_assert(c.size() == 2 && c.value_bytes(0) == 512 && c.value_bytes(1) == 256 &&

@@ -61,7 +61,7 @@ constexpr std::array<standing, 9> standings{{{false, false, false, false},
                                              {true, true, true, true}}};
 
 // One walk: the schedule is proved, and the simulated memory always holds what is read.
-std::string check(const chain& c, std::span<const move> moves, journey kind) {
+std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
   const auto schedule = complete<most_stages, most_moves>(c, moves);
   if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v)
     return "op " + std::to_string(v.at) + ": " + v.fault;
@@ -112,9 +112,9 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 }
 
 // Route number `index`: up, and before each backward one of the rows.
-std::vector<move> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
+std::vector<route_step> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
                            std::size_t index) {
-  std::vector<move> moves;
+  std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
     for (const std::size_t f : between[index % between.size()])
@@ -191,7 +191,7 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
     }
     const chain c = stand(stages, standings[any.below(standings.size())], 1 + any.below(2));
     const auto between = rows(n, 1 + (n < 4));
-    std::vector<move> moves;
+    std::vector<route_step> moves;
     for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
     for (std::size_t i = n; i-- > 0;) {
       for (std::size_t k = any.below(8); k-- > 0;)

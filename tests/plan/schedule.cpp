@@ -29,7 +29,7 @@ op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .pos
 op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
 op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
 
-std::vector<op> complete_of(const chain& c, const std::vector<move>& moves) {
+std::vector<op> complete_of(const chain& c, const std::vector<route_step>& moves) {
   const auto made = complete<16, 100>(c, moves);
   return {made.ops().begin(), made.ops().end()};
 }
@@ -63,7 +63,7 @@ TEST_CASE("schedule: what nobody reads is not computed") {
   for (const op& o : complete_of(c, moves_of<every<3>>(c))) last_outputs += o.position == 2 && o.wants_output;
   CHECK(last_outputs == 1);
   // The last stage of a segment that is made again gives its tape only; a stage nobody asks anything of is left out.
-  const std::vector<move> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
+  const std::vector<route_step> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
                                 {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
   const auto ops = complete_of(c, moves);
   CHECK(bool(prove<16>(c, ops)));
@@ -141,7 +141,7 @@ TEST_CASE("schedule: evaluation keeps at most two values, at compile time") {
 
 TEST_CASE("schedule: what a composite makes again before its first backward is on its way back") {
   const std::vector<stage> stages{dense(16, 16), dense(16, 16)};
-  const std::vector<move> moves{{0, false}, {1, false}, {0, false}, {1, true}, {0, true}};
+  const std::vector<route_step> moves{{0, false}, {1, false}, {0, false}, {1, true}, {0, true}};
   const chain lent{.stages = stages, .input = {64, 0}, .lent = true};
   const auto of_composite = complete<16, 100>(lent, moves);
   CHECK(bool(prove<16>(lent, of_composite.ops())));
@@ -153,7 +153,7 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   chain output = lent;
   output.stages = masked;
   output.lent_output = true;
-  const std::vector<move> twice{{0, false}, {1, false}, {0, false}, {1, false}, {1, true}, {0, true}};
+  const std::vector<route_step> twice{{0, false}, {1, false}, {0, false}, {1, false}, {1, true}, {0, true}};
   const auto kept = complete<16, 100>(output, twice);
   CHECK(bool(prove<16>(output, kept.ops())));
   std::size_t runs = 0;

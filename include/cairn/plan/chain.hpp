@@ -11,6 +11,8 @@
 
 namespace cairn {
 
+namespace detail {
+
 // A size that grows with the batch.
 struct bytes {
   std::size_t per_sample = 0;
@@ -20,32 +22,37 @@ struct bytes {
   constexpr std::size_t at(std::size_t batch) const { return align_up(per_sample * batch + per_batch); }
 };
 
-// What the plan knows of one stage: numbers only. Nothing here says which layer it is.
+} // namespace detail
+
+// What the plan knows of one stage: sizes and costs. What it computes does not matter; only its name is kept, for errors
+// and for policies that choose stages by it.
 //
 // Stage i makes value i + 1 from value i; value 0 is the input of the chain. In backward it makes gradient i from
 // gradient i + 1. A composite (a residual block, a nested checkpoint) is one stage too: its tape is what its own
-// schedule keeps between forward and backward, its workspaces are what its own schedule needs beside that.
+// schedule stores between forward and backward, its workspaces are what its own schedule needs besides.
 struct stage {
-  bytes output{};
-  bytes tape{};                     // own bytes, kept from a forward to its backward
-  bytes forward_workspace{};        // own bytes during a forward that keeps the tape
-  bytes evaluation_workspace{};     // ... during a forward that keeps nothing
-  bytes backward_workspace{};       // ... during backward
-  bool reads_input = false;         // backward reads value i
-  bool reads_output = false;        // backward reads value i + 1
-  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool tape_without_output = false; // forward can make the tape and leave the output out
-  bool fuses =
-      false; // can apply an activation to its result, and the derivative of one to its input gradient
-  unsigned char as_activation =
-      0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
+  detail::bytes output{};
+  detail::bytes tape{};                 // own bytes, stored from a forward to its backward
+  detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
+  detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
+  detail::bytes backward_workspace{};   // ... during backward
+  bool reads_input = false;             // backward reads value i
+  bool reads_output = false;            // backward reads value i + 1
+  bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool tape_without_output = false;     // forward can make the tape and leave the output out
+
+  // Can it apply an activation to its result, and the derivative of one to its input gradient?
+  bool fuses = false;
+  // What it is to a stage that fuses: then it has no tape and no parameters. 0: nothing.
+  unsigned char as_activation = 0;
+
   const char* type = "";           // spelling of what was typed; see core/explain.hpp
   std::size_t leaves = 1;          // layers inside
-  std::size_t parameters = 0;      // numbers, padding left out
-  std::size_t parameter_block = 0; // numbers, each tensor padded to the alignment
-  std::size_t state_block =
-      0; // likewise, of state that is no parameter: written once a step, in the first forward
+  std::size_t parameters = 0;      // elements, padding left out
+  std::size_t parameter_block = 0; // elements, each tensor padded to the alignment
+  // Likewise, of state that is no parameter: written once a step, in the first forward.
+  std::size_t state_block = 0;
 
   // Floating-point operations for one sample.
   std::uint64_t forward_flops = 0;
@@ -56,18 +63,18 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
-// Room for gradients inside the arena, for a training that uses them up on the way back: it is there from the backward
-// of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
+// Memory for gradients inside the arena, for a training that uses them up during the backward pass: it is there from the
+// backward of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
 struct gradient_window {
   std::size_t bytes = 0;
   std::uint32_t from = 0;
-  std::uint32_t to = 0; // at most `from`: the way back goes down
+  std::uint32_t to = 0; // at most `from`: the backward pass goes down
 
   constexpr bool operator==(const gradient_window&) const = default;
 };
 
 // A value of several tensors: they lie one behind another in its one buffer, each from an aligned start. Its gradient
-// has only those that somebody reads.
+// has only those that a backward reads.
 struct parts {
   std::array<std::size_t, most_tensors> per_sample{}; // bytes of each tensor; 0 behind the last
   tensor_set gradients = 0;                           // which of them have a gradient
@@ -87,19 +94,19 @@ struct parts {
   }
 };
 
-// A chain of stages at one batch. The root owns everything but its input. A composite's chain is lent its ends by
-// the chain around it: the input and the output's gradient always, the other two unless it has to add to them.
+// A chain of stages at one batch. The root owns everything but its input. A composite's chain gets its ends from the
+// chain around it: the input and the output's gradient always, the other two unless it has to add to them.
 struct chain {
   std::span<const stage> stages{};
   std::size_t batch = 1;
-  bytes input{};
-  bool lent = false;                // it is a composite's chain: somebody may read the gradient of its input
+  detail::bytes input{};
+  bool lent = false;                // it is a composite's chain: the gradient of its input may be read outside
   bool lent_output = false;         // the last value is the composite's output itself
   bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
   std::span<const parts> values{};    // each value, if they are of several tensors; else none
-  std::span<const gradient_window>
-      windows{}; // of the root, if its arena has the gradients; in the order of `from`
+  // Of the root, if its arena has the gradients; in the order of `from`.
+  std::span<const gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }
@@ -109,7 +116,7 @@ struct chain {
     if (!values.empty()) return values[k].value_bytes(batch);
     return k == 0 ? input.at(batch) : stages.data()[k - 1].output.at(batch);
   }
-  // Bytes of the gradient of value k: less than the value's if somebody leaves one of its tensors unused.
+  // Bytes of the gradient of value k: less than the value's if one of its tensors is not used.
   constexpr std::size_t gradient_bytes(std::size_t k) const {
     return values.empty() ? value_bytes(k) : values[k].gradient_bytes(batch);
   }
@@ -131,8 +138,8 @@ struct chain {
     return true;
   }
 
-  // The lowest stage whose backward does anything: below the first parameter nobody reads a gradient, unless the
-  // chain is lent, when the one around it may read the input's.
+  // The lowest stage whose backward does anything: below the first parameter no gradient is read, unless the
+  // chain is a composite's, when the one around it may read the input's.
   constexpr std::size_t lowest_backward() const {
     if (lent) return 0;
     std::size_t position = 0;

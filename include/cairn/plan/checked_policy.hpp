@@ -21,18 +21,18 @@ enum class policy_fault : unsigned char {
   no_plan,      // Policy::plan(chain, route) cannot be called
   not_constant, // ... or is no constant expression
   refuses,      // the policy's own accepts(chain) says no, or no schedule keeps its budget
-  no_walk,      // its route is not one way up and one way back
+  no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
 };
 
 namespace detail {
 
-// Is a route the way up, stage by stage, and then a way back that begins each stage's backward once, from the last to
-// the first? Looked at before anything is made of it, as what follows has room for such routes only.
-constexpr bool walks_up_and_back(const chain& c, std::span<const move> moves) {
+// Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
+// last to the first? Looked at before anything is made of it, as what follows has room for such routes only.
+constexpr bool walks_up_and_back(const chain& c, std::span<const route_step> moves) {
   std::size_t up = 0;
   std::size_t below = c.size();
-  for (const move& m : moves) {
+  for (const route_step& m : moves) {
     if (m.position >= c.size()) return false;
     if (m.backward) {
       if (up != c.size() || m.position + 1 != below) return false;

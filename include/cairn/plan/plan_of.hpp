@@ -87,8 +87,8 @@ constexpr std::size_t count_moves(const chain& c) {
 }
 
 template <class Policy, std::size_t Moves>
-constexpr std::array<move, Moves> make_moves(const chain& c) {
-  std::array<move, Moves> moves{};
+constexpr std::array<route_step, Moves> make_moves(const chain& c) {
+  std::array<route_step, Moves> moves{};
   route r{c, moves.data()};
   Policy::plan(c, r);
   return moves;
@@ -106,8 +106,8 @@ struct route_of {
 // Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
 // policy forward_pass gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that
 // a thousand stages stay inside every compiler's default limits; that is why this and plan_route do the same steps. And
-// each has its type written out, none is `auto`: so it is made when it is first used, and who only asks for `arena` does
-// not wait for the place of every operand. An arena of at most `Enough` bytes need not be made smaller.
+// each has its type written out, none is `auto`: so it is made when it is first used, and `arena` alone does not wait
+// for the place of every operand. An arena of at most `Enough` bytes need not be made smaller.
 template <class Source, checkpoint_policy Policy, std::size_t Enough = 0>
 struct plan_of {
   static constexpr std::size_t enough = Enough;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/proof.hpp>
@@ -18,7 +18,7 @@ namespace cairn {
 
 // Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
 // forward pass along the chain and no backward pass.
-inline run_time_plan plan_route(const chain& c, std::span<const move> moves) {
+inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
   run_time_plan out;
   out.training = complete<at_run_time, at_run_time>(c, moves);
   const verdict v = prove<at_run_time>(c, out.training.ops());

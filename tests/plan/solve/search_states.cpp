@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/solve/search_states.hpp>
 #include <doctest/doctest.h>
 

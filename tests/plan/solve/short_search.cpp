@@ -23,10 +23,10 @@ namespace {
 
 using whole_search = detail::short_search<at_run_time>;
 
-std::vector<move> route_of(const chain& c, const whole_search& s) {
+std::vector<route_step> route_of(const chain& c, const whole_search& s) {
   route counted{c};
   s.write(counted);
-  std::vector<move> moves(counted.size());
+  std::vector<route_step> moves(counted.size());
   route written{c, moves.data()};
   s.write(written);
   return moves;
@@ -70,7 +70,7 @@ struct comparison {
 std::vector<stage> uneven_stages(dice& d, std::size_t count) {
   auto list = random_stages(d, count);
   for (stage& s : list)
-    for (bytes* b :
+    for (detail::bytes* b :
          {&s.output, &s.tape, &s.forward_workspace, &s.evaluation_workspace, &s.backward_workspace})
       b->per_sample <<= d.below(3) == 0 ? 8U : d.coin() ? 4U : 0U;
   for (std::size_t i = 0; i + 1 < count; ++i)

@@ -48,10 +48,10 @@ TEST_CASE("every schedule of a solution lives in the bytes that its walk returns
     if (solution::find(solution::root).cost[m] >= solution::row::endless) break;
     route counted{short_chain::value};
     solution::walk(m, counted);
-    std::vector<move> moves(counted.size());
+    std::vector<route_step> moves(counted.size());
     route written{short_chain::value, moves.data()};
     const std::size_t bytes = solution::walk(m, written);
-    const auto made = complete<at_run_time, at_run_time>(short_chain::value, std::span<const move>(moves));
+    const auto made = complete<at_run_time, at_run_time>(short_chain::value, std::span<const route_step>(moves));
     const auto memory = detail::lay_out<at_run_time, at_run_time>(short_chain::value, made.ops(), made.turn);
     CHECK(memory.bound == bytes);
     CHECK(flops(short_chain::value, made.ops()) == solution::find(solution::root).cost[m]);

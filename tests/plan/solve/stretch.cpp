@@ -27,8 +27,8 @@ bool equal(const stretch& a, const stretch& b) {
   return a.first == b.first && a.last == b.last && a.how.index() == b.how.index();
 }
 
-std::size_t live_bytes_of(const chain& c, const std::vector<move>& moves) {
-  const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
+std::size_t live_bytes_of(const chain& c, const std::vector<route_step>& moves) {
+  const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
   return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.turn).bound;
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("stretch: one stage and the turn need what a plan of them needs") {
       std::size_t bytes = first;
       const std::size_t up = more + all.base(all.upper(whole, i, tapes)).bytes, down = all.base(below).bytes;
       for (const std::size_t part : {up, down}) bytes = part > bytes ? part : bytes;
-      std::vector<move> moves{{0, false}, {0, true}};
+      std::vector<route_step> moves{{0, false}, {0, true}};
       if (all.base_runs_forward(below)) moves.insert(moves.begin() + 1, {0, false});
       // A lent output is no place for what nobody reads; to make one again is of no use to anybody.
       if (!c.lent_output) CHECK(bytes >= live_bytes_of(c, moves));

@@ -11,8 +11,8 @@
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/memory_curve.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/net/memory_curve.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/sgd.hpp>

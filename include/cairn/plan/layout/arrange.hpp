@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/layout/buffer.hpp>
 #include <cairn/plan/layout/equal_slots.hpp>
 #include <cairn/plan/layout/one_by_one.hpp>
@@ -37,13 +37,13 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 // as little memory as it finds; returns how much that is. `bound` is the most that lives at once. Pinned buffers stay
 // where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
 //
-// Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a walk up and back are nearly
+// Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a training step are nearly
 // nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it
 // is not, and when there are few enough buffers for the compilers' default limits.
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {
-  list<std::size_t, with(Capacity, 1)> offsets(buffers.size() + 1);
+  plain_array<std::size_t, plus(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
   for (const auto how :
        {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {

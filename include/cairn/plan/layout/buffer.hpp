@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 
 namespace cairn::detail {
 
@@ -14,7 +14,7 @@ struct buffer {
   std::size_t bytes = 0;
   std::uint32_t birth = 0;
   std::uint32_t death = 0;
-  bool stacked = false; // made on a way up and last read on a way back: such lifetimes nest
+  bool stacked = false; // made by a forward and last read by a backward: such lifetimes nest
   bool pinned = false;  // it has its offset already
   std::size_t offset = 0;
 
@@ -28,37 +28,34 @@ inline constexpr std::size_t no_fence = static_cast<std::size_t>(-1);
 
 // The bytes that live at each op. No arrangement can be smaller than the most of them.
 template <std::size_t Ops>
-constexpr list<std::size_t, with(Ops, 1)> live_bytes(std::span<const buffer> buffers, std::size_t ops = Ops) {
-  list<std::size_t, with(Ops, 1)> out(ops + 1);
-  list<std::size_t, with(Ops, 2)> gone(ops + 2);
-  std::size_t* const live = out.data();
-  std::size_t* const goes = gone.data();
-  const buffer* const all = buffers.data(); // a span's iterators are calls, which constants pay for
+constexpr plain_array<std::size_t, plus(Ops, 1)> live_bytes(std::span<const buffer> buffers, std::size_t ops = Ops) {
+  plain_array<std::size_t, plus(Ops, 1)> live(ops + 1);
+  plain_array<std::size_t, plus(Ops, 2)> goes(ops + 2);
+  const buffer* const all = buffers.data(); // a span's iterators are calls
   const std::size_t count = buffers.size();
   for (std::size_t i = 0; i < count; ++i) {
-    live[all[i].birth] += all[i].bytes;
-    goes[all[i].death + 1] += all[i].bytes;
+    live.items[all[i].birth] += all[i].bytes;
+    goes.items[all[i].death + 1] += all[i].bytes;
   }
-  for (std::size_t t = 1; t < ops; ++t) live[t] += live[t - 1] - goes[t];
-  return out;
+  for (std::size_t t = 1; t < ops; ++t) live.items[t] += live.items[t - 1] - goes.items[t];
+  return live;
 }
 
 // The most of them at any op, without a list of all.
 template <std::size_t Ops>
 constexpr std::size_t most_live(std::span<const buffer> buffers, std::size_t ops = Ops) {
-  list<std::size_t, with(Ops, 2)> changes(ops + 2); // modulo 2^64: what goes may be more than what comes
-  std::size_t* const change = changes.data();
+  plain_array<std::size_t, plus(Ops, 2)> change(ops + 2); // modulo 2^64: what goes may be more than what comes
   const buffer* const all = buffers.data();
   const std::size_t count = buffers.size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t bytes = all[i].bytes;
-    change[all[i].birth] += bytes;
-    change[all[i].death + 1] -= bytes;
+    change.items[all[i].birth] += bytes;
+    change.items[all[i].death + 1] -= bytes;
   }
   std::size_t now = 0;
   std::size_t most = 0;
   for (std::size_t t = 0; t < ops; ++t) {
-    now += change[t];
+    now += change.items[t];
     if (now > most) most = now;
   }
   return most;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/layout/buffer.hpp>
 
 namespace cairn::detail {
@@ -20,7 +20,7 @@ public:
   static constexpr std::size_t few = 8;
 
   constexpr equal_slots(buffer* buffers, std::size_t count)
-      : buffers_(buffers), count_(count), room_(count + 1), used_(count + 1), free_(count + 1) {}
+      : buffers_(buffers), count_(count), death_(count + 1), used_(count + 1), free_(count + 1) {}
   equal_slots(const equal_slots&) = delete;
   equal_slots& operator=(const equal_slots&) = delete;
 
@@ -50,9 +50,9 @@ private:
   // Slots in use are kept in the order in which they become free, the next one last: lives nest, and so a new one nearly
   // always belongs there too. Those that are free lie on a stack.
   constexpr bool place_equal(std::size_t most) {
-    std::uint32_t* const death = room_.data(); // of the buffers in use
-    std::size_t* const at = used_.data();
-    std::size_t* const free = free_.data();
+    std::uint32_t* const death = death_.items; // of the buffers in use
+    std::size_t* const at = used_.items;
+    std::size_t* const free = free_.items;
     std::size_t slots = 0;
     std::size_t in_use = 0;
     std::size_t are_free = 0;
@@ -78,7 +78,7 @@ private:
   // At the lowest place that is free for as long as it lives.
   constexpr void place_other(std::size_t k) {
     buffer& b = buffers_[other_[k]];
-    std::uint32_t* const taken = room_.data(); // 1 + k: a slot that is not free
+    std::uint32_t* const taken = death_.items; // 1 + k: a slot that is not free
     const auto mark = static_cast<std::uint32_t>(k + 1);
     const std::size_t slots = slots_;
     for (std::size_t s = 0; k == 0 && s < slots; ++s) taken[s] = 0;
@@ -107,8 +107,8 @@ private:
   std::size_t others_ = 0;
   std::size_t slots_ = 0;
   std::size_t extent_ = 0;
-  list<std::uint32_t, with(Capacity, 1)> room_;
-  list<std::size_t, with(Capacity, 1)> used_, free_; // offsets of slots
+  plain_array<std::uint32_t, plus(Capacity, 1)> death_;
+  plain_array<std::size_t, plus(Capacity, 1)> used_, free_; // offsets of slots
 };
 
 } // namespace cairn::detail

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/fusion.hpp>
 #include <cairn/plan/layout/buffer.hpp>
 #include <cairn/plan/op.hpp>
@@ -13,7 +13,7 @@
 
 namespace cairn::detail {
 
-// What an operand is, as one number: nothing (0), a lent region (its number), or buffer b of our own (regions + b).
+// What an operand is, as one number: nothing (0), a region of others (its number), or buffer b of our own (regions + b).
 using holder = std::uint32_t;
 
 constexpr holder lent(region r) { return static_cast<holder>(r); }
@@ -43,11 +43,11 @@ template <std::size_t Ops, std::size_t Buffers, std::size_t Windows = Ops == at_
 struct lifetimes {
   static constexpr std::size_t capacity = Buffers;
 
-  list<buffer, Buffers> buffers{};
+  plain_array<buffer, Buffers> buffers{};
   std::size_t count = 0;
-  list<operands_of<holder>, with(Ops, 1)> uses{};
-  list<holder, Windows> windows{}; // of the chain
-  holder output_buffer = 0; // this one became the lent output in place: it lies there, and counts no bytes
+  plain_array<operands_of<holder>, plus(Ops, 1)> uses{};
+  plain_array<holder, Windows> windows{}; // of the chain
+  holder output_buffer = 0; // this one became the output of others in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
@@ -65,20 +65,20 @@ public:
   constexpr void walk() {
     const op* const ops = ops_.data();
     const std::size_t count = ops_.size();
-    value_[0] = lent(region::input);
+    values_.items[0] = lent(region::input);
     for (std::size_t t = 0; t < count; ++t) {
       const op& o = ops[t];
       operands_of<holder>& uses = uses_[t];
       now_ = static_cast<std::uint32_t>(t);
       // A discard is no use: a buffer lives until the last op that works on it.
-      if (o.kind == op_kind::discard_value) uses.input = value_[o.position];
+      if (o.kind == op_kind::discard_value) uses.input = values_.items[o.position];
       else if (o.kind == op_kind::forward) forward(o, uses);
       else if (o.kind == op_kind::backward) backward(o, uses);
-      else if (o.kind == op_kind::discard_gradient) uses.input = gradient_[o.position];
-      else if (o.kind == op_kind::discard_tape) uses.input = tape_[o.position];
+      else if (o.kind == op_kind::discard_gradient) uses.input = gradients_.items[o.position];
+      else if (o.kind == op_kind::discard_tape) uses.input = tapes_.items[o.position];
       else turn(uses);
     }
-    use(gradient_[0]); // it is handed out when the walk is over
+    use(gradients_.items[0]); // it is handed out when the walk is over
     const std::size_t made = out_.count;
     for (std::size_t k = 0; k < made; ++k) {
       buffer& b = buffers_[k];
@@ -101,8 +101,8 @@ private:
   }
   // The bytes of value k, worked out once.
   constexpr std::size_t bytes_of(std::size_t k) {
-    if (size_[k] == 0) size_[k] = c_.value_bytes(k);
-    return size_[k];
+    if (sizes_.items[k] == 0) sizes_.items[k] = c_.value_bytes(k);
+    return sizes_.items[k];
   }
   constexpr holder use(holder h) {
     if (h >= regions) buffers_[h - regions].death = now_; // is_own(h)
@@ -112,12 +112,12 @@ private:
   constexpr void forward(const op& o, operands_of<holder>& uses) {
     const std::size_t i = o.position;
     const stage& s = stages_[i];
-    const holder input = value_[i];
+    const holder input = values_.items[i];
     uses.input = input;
-    if (input >= regions) buffers_[input - regions].death = now_; // use(input), and likewise below
-    if (o.wants_output) uses.output = value_[i + 1] = result_of(i, s);
-    else if (!s.tape_without_output) uses.output = make(bytes_of(i + 1)); // written, but read by nobody
-    if (o.wants_tape) uses.tape = tape_[i] = make(s.tape);
+    if (input >= regions) buffers_[input - regions].death = now_; // as use(input), without a call; likewise below
+    if (o.wants_output) uses.output = values_.items[i + 1] = result_of(i, s);
+    else if (!s.tape_without_output) uses.output = make(bytes_of(i + 1)); // written, but not read
+    if (o.wants_tape) uses.tape = tapes_.items[i] = make(s.tape);
     if (o.absorbed) return;
     const bytes& beside = o.wants_tape ? s.forward_workspace : s.evaluation_workspace;
     if (beside.per_sample + beside.per_batch != 0) uses.workspace = make(beside);
@@ -130,44 +130,44 @@ private:
   // Where stage i puts its value.
   constexpr holder result_of(std::size_t i, const stage& s) {
     const bool in_place =
-        s.in_place_forward && value_[i] >= regions && same_layout(i) && value_ends(ops_, now_, i);
+        s.in_place_forward && values_.items[i] >= regions && same_layout(i) && value_ends(ops_, now_, i);
     if (c_.lent_output && i + 1 == c_.size()) {
-      if (in_place && out_.output_buffer == 0) out_.output_buffer = value_[i];
+      if (in_place && out_.output_buffer == 0) out_.output_buffer = values_.items[i];
       return lent(region::output);
     }
-    return in_place ? value_[i] : make(bytes_of(i + 1));
+    return in_place ? values_.items[i] : make(bytes_of(i + 1));
   }
 
-  // The gradient of the last value comes in: in the value's place, if nobody reads that again.
+  // The gradient of the last value comes in: in the value's place, if that is not read again.
   constexpr void turn(operands_of<holder>& uses) {
     const std::size_t n = c_.size();
     const std::size_t next = next_work(ops_, now_);
     const bool back = next < ops_.size();
-    holder& gradient = gradient_[n];
-    uses.input = use(value_[n]);
+    holder& gradient = gradients_.items[n];
+    uses.input = use(values_.items[n]);
     if (c_.lent) gradient = lent(region::output_gradient);
-    else if (back) gradient = value_ends(ops_, now_, n) ? value_[n] : make(c_.gradient_bytes(n));
+    else if (back) gradient = value_ends(ops_, now_, n) ? values_.items[n] : make(c_.gradient_bytes(n));
     uses.output_gradient = use(gradient);
   }
 
   constexpr void backward(const op& o, operands_of<holder>& uses) {
     const std::size_t i = o.position;
     const stage& s = stages_[i];
-    const holder above = gradient_[i + 1];
+    const holder above = gradients_.items[i + 1];
     uses.output_gradient = above;
     if (above >= regions) buffers_[above - regions].death = now_;
-    if (s.reads_input) uses.input = use(value_[i]);
-    if (s.reads_output) uses.output = use(value_[i + 1]);
-    if (s.tape.per_sample + s.tape.per_batch != 0) uses.tape = use(tape_[i]); // keeps_tape()
+    if (s.reads_input) uses.input = use(values_.items[i]);
+    if (s.reads_output) uses.output = use(values_.items[i + 1]);
+    if (s.tape.per_sample + s.tape.per_batch != 0) uses.tape = use(tapes_.items[i]); // it keeps a tape
     if (!o.absorbed && s.backward_workspace.per_sample + s.backward_workspace.per_batch != 0)
       uses.workspace = make(s.backward_workspace);
     if (window_count_ > 0) use_windows(i);
     if (!o.wants_input_gradient) return;
     const bool kept = c_.keeps_output_gradient && above == lent(region::output_gradient);
-    if (i == 0 && c_.lent_input_gradient) gradient_[0] = lent(region::input_gradient);
-    else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradient_[i] = above;
-    else gradient_[i] = make(has_parts_ ? c_.gradient_bytes(i) : bytes_of(i));
-    uses.input_gradient = use(gradient_[i]);
+    if (i == 0 && c_.lent_input_gradient) gradients_.items[0] = lent(region::input_gradient);
+    else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradients_.items[i] = above;
+    else gradients_.items[i] = make(has_parts_ ? c_.gradient_bytes(i) : bytes_of(i));
+    uses.input_gradient = use(gradients_.items[i]);
   }
 
   // The windows that are open during the backward of stage i.
@@ -185,21 +185,16 @@ private:
   std::size_t opened_ = 0; // windows
   std::size_t closed_ = 0;
   lifetimes<Ops, Buffers, Windows>& out_;
-  list<holder, with(Stages, 1)> values_;
-  list<holder, with(Stages, 1)> gradients_;
-  list<holder, with(Stages, 1)> tapes_;
-  list<std::size_t, with(Stages, 1)> sizes_;
-  // Pointers and numbers, because every call costs the compiler time.
+  plain_array<holder, plus(Stages, 1)> values_;
+  plain_array<holder, plus(Stages, 1)> gradients_;
+  plain_array<holder, plus(Stages, 1)> tapes_;
+  plain_array<std::size_t, plus(Stages, 1)> sizes_;
   const std::size_t batch_ = c_.batch;
   const bool has_parts_ = !c_.values.empty();
   const std::size_t window_count_ = c_.windows.size();
   const stage* const stages_ = c_.stages.data();
-  buffer* const buffers_ = out_.buffers.data();
-  operands_of<holder>* const uses_ = out_.uses.data();
-  holder* const value_ = values_.data();
-  holder* const gradient_ = gradients_.data();
-  holder* const tape_ = tapes_.data();
-  std::size_t* const size_ = sizes_.data();
+  buffer* const buffers_ = out_.buffers.items;
+  operands_of<holder>* const uses_ = out_.uses.items;
 };
 
 // All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/layout/buffer.hpp>
 
 namespace cairn::detail {
@@ -35,32 +35,32 @@ public:
       best = now;
       keep();
     }
-    for (std::size_t i = 0; i < count_; ++i) buffers_[i].offset = kept_[i];
+    for (std::size_t i = 0; i < count_; ++i) buffers_[i].offset = kept_.items[i];
     return best;
   }
 
 private:
   constexpr void keep() {
-    for (std::size_t i = 0; i < count_; ++i) kept_[i] = buffers_[i].offset;
+    for (std::size_t i = 0; i < count_; ++i) kept_.items[i] = buffers_[i].offset;
   }
 
   constexpr void order(importance by) {
-    list<std::size_t, with(Capacity, 1)> peak(count_ + 1);
-    if (by == importance::peak) find_peaks(peak.data());
+    plain_array<std::size_t, plus(Capacity, 1)> peak(count_ + 1);
+    if (by == importance::peak) find_peaks(peak.items);
     for (std::size_t i = 0; i < count_; ++i) {
       const std::size_t life = buffers_[i].death - buffers_[i].birth;
       std::size_t k = i;
       for (; k > 0; --k) {
-        const buffer& other = buffers_[order_[k - 1]];
-        const std::size_t theirs = peak[order_[k - 1]];
-        if (theirs > peak[i] || (theirs == peak[i] && other.death - other.birth >= life)) break;
-        order_[k] = order_[k - 1];
+        const buffer& other = buffers_[order_.items[k - 1]];
+        const std::size_t theirs = peak.items[order_.items[k - 1]];
+        if (theirs > peak.items[i] || (theirs == peak.items[i] && other.death - other.birth >= life)) break;
+        order_.items[k] = order_.items[k - 1];
       }
-      order_[k] = i;
+      order_.items[k] = i;
     }
   }
 
-  // The most that is alive at any time in the life of each; that is always at somebody's birth.
+  // The most that is alive at any time in the life of each; that is always at the birth of one.
   constexpr void find_peaks(std::size_t* peak) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const std::uint32_t now = buffers_[i].birth;
@@ -75,10 +75,10 @@ private:
   constexpr void raise_highest() {
     std::size_t highest = 0;
     for (std::size_t r = 1; r < count_; ++r)
-      if (buffers_[order_[r]].end() > buffers_[order_[highest]].end()) highest = r;
-    const std::size_t i = order_[highest];
-    for (std::size_t r = highest; r > 0; --r) order_[r] = order_[r - 1];
-    order_[0] = i;
+      if (buffers_[order_.items[r]].end() > buffers_[order_.items[highest]].end()) highest = r;
+    const std::size_t i = order_.items[highest];
+    for (std::size_t r = highest; r > 0; --r) order_.items[r] = order_.items[r - 1];
+    order_.items[0] = i;
   }
 
   constexpr std::size_t place_all() {
@@ -87,11 +87,11 @@ private:
     for (std::size_t i = 0; i < count_; ++i)
       if (buffers_[i].pinned) insert(i);
     for (std::size_t r = 0; r < count_; ++r) {
-      buffer& b = buffers_[order_[r]];
+      buffer& b = buffers_[order_.items[r]];
       if (b.bytes == 0) continue;
       if (!b.pinned) {
         b.offset = lowest(b);
-        insert(order_[r]);
+        insert(order_.items[r]);
       }
       if (b.end() > end) end = b.end();
     }
@@ -102,7 +102,7 @@ private:
   constexpr std::size_t lowest(const buffer& b) const {
     std::size_t from = 0;
     for (std::size_t k = 0; k < placed_; ++k) {
-      const buffer& other = buffers_[by_offset_[k]];
+      const buffer& other = buffers_[by_offset_.items[k]];
       if (other.death < b.birth || b.death < other.birth || other.end() <= from) continue;
       if (from < fence_ && from + b.bytes > fence_) from = fence_;
       if (from + b.bytes <= other.offset) return from;
@@ -114,19 +114,15 @@ private:
   constexpr void insert(std::size_t i) {
     const std::size_t offset = buffers_[i].offset;
     std::size_t k = placed_++;
-    for (; k > 0 && buffers_[by_offset_[k - 1]].offset > offset; --k) by_offset_[k] = by_offset_[k - 1];
-    by_offset_[k] = i;
+    for (; k > 0 && buffers_[by_offset_.items[k - 1]].offset > offset; --k) by_offset_.items[k] = by_offset_.items[k - 1];
+    by_offset_.items[k] = i;
   }
 
   buffer* buffers_;
   std::size_t count_;
   std::size_t fence_;
   std::size_t placed_ = 0;
-  list<std::size_t, with(Capacity, 1)> order_room_{count_ + 1}, by_offset_room_{count_ + 1},
-      kept_room_{count_ + 1};
-  std::size_t* const order_ = order_room_.data();
-  std::size_t* const by_offset_ = by_offset_room_.data();
-  std::size_t* const kept_ = kept_room_.data();
+  plain_array<std::size_t, plus(Capacity, 1)> order_{count_ + 1}, by_offset_{count_ + 1}, kept_{count_ + 1};
 };
 
 } // namespace cairn::detail

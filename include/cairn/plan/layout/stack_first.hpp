@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/layout/buffer.hpp>
 
 namespace cairn::detail {
@@ -35,76 +35,74 @@ public:
       best = now;
       keep();
     }
-    for (std::size_t j = 0; j < others_; ++j) buffers_[other_[j]].offset = kept_[j];
+    for (std::size_t j = 0; j < others_; ++j) buffers_[other_.items[j]].offset = kept_.items[j];
     return best;
   }
 
 private:
+  template <class Item>
+  using per_buffer = plain_array<Item, plus(Capacity, 1)>;
+
   constexpr void keep() {
-    for (std::size_t j = 0; j < others_; ++j) kept_[j] = buffers_[other_[j]].offset;
+    for (std::size_t j = 0; j < others_; ++j) kept_.items[j] = buffers_[other_.items[j]].offset;
   }
 
   // Others of one sort, in the order of their births. A long life among many short ones would make each of these look
   // at all that were born since; so the two sorts have a row each.
   struct row {
-    explicit constexpr row(std::size_t count) : members_room(count + 1), reach_room(count + 1) {}
-    list<std::uint32_t, with(Capacity, 1)> members_room;
-    list<std::uint32_t, with(Capacity, 1)> reach_room;
-    std::uint32_t* const members = members_room.data(); // which of the others
-    std::uint32_t* const reach = reach_room.data();     // the last death of this member and those before it
+    explicit constexpr row(std::size_t count) : members(count + 1), reach(count + 1) {}
+    per_buffer<std::uint32_t> members; // which of the others
+    per_buffer<std::uint32_t> reach;   // the last death of this member and those before it
     std::size_t size = 0;
 
     constexpr void add(std::size_t j, std::uint32_t death) {
-      reach[size] = size > 0 && reach[size - 1] > death ? reach[size - 1] : death;
-      members[size++] = static_cast<std::uint32_t>(j);
+      reach.items[size] = size > 0 && reach.items[size - 1] > death ? reach.items[size - 1] : death;
+      members.items[size++] = static_cast<std::uint32_t>(j);
     }
   };
   static constexpr std::uint32_t long_life = 16;
 
   // Offsets of the stacked, and for each of the others the highest top of the stack that it sees. What is pinned is
-  // in the stack from the very first op on: a slice that is somebody's own. A stacked buffer on which no other is put,
+  // in the stack from the very first op on: a slice of its own. A stacked buffer on which no other is put,
   // or that does not live long, can as well lie elsewhere.
   constexpr void stack() {
-    list<std::uint32_t, with(Capacity, 1)> stacked_room(count_ + 1);
-    list<std::uint32_t, with(Capacity, 1)> alive_room(count_ + 1);
-    list<char, with(Capacity, 1)> carries_room(count_ + 1);
-    std::uint32_t* const stacked = stacked_room.data();
-    std::uint32_t* const alive = alive_room.data();
-    char* const carries = carries_room.data();
+    per_buffer<std::uint32_t> stacked(count_ + 1);
+    per_buffer<std::uint32_t> alive(count_ + 1);
+    per_buffer<char> carries(count_ + 1);
     std::size_t height = 0;
     std::size_t living = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       if (!buffers_[i].pinned) continue;
-      stacked[height++] = static_cast<std::uint32_t>(i);
+      stacked.items[height++] = static_cast<std::uint32_t>(i);
       if (buffers_[i].end() > extent_) extent_ = buffers_[i].end();
     }
     std::uint32_t next = static_cast<std::uint32_t>(-1);
     for (std::size_t i = count_; i-- > 0;) {
       if (!buffers_[i].stacked) continue;
-      carries[i] = next <= buffers_[i].death && buffers_[i].death - buffers_[i].birth > long_life ? 1 : 0;
+      carries.items[i] = next <= buffers_[i].death && buffers_[i].death - buffers_[i].birth > long_life ? 1 : 0;
       next = buffers_[i].birth;
     }
     for (std::size_t i = 0; i < count_; ++i) {
       buffer& b = buffers_[i];
       if (b.pinned || b.bytes == 0) continue;
-      while (height > 0 && buffers_[stacked[height - 1]].death < b.birth) --height;
-      std::size_t top = height == 0 ? 0 : buffers_[stacked[height - 1]].end();
-      if (carries[i] == 0) {
-        alive[living++] = static_cast<std::uint32_t>(others_);
+      while (height > 0 && buffers_[stacked.items[height - 1]].death < b.birth) --height;
+      std::size_t top = height == 0 ? 0 : buffers_[stacked.items[height - 1]].end();
+      if (carries.items[i] == 0) {
+        alive.items[living++] = static_cast<std::uint32_t>(others_);
         add_other(i, top);
         continue;
       }
       if (top < fence_ && top + b.bytes > fence_) top = fence_;
       b.offset = top;
-      stacked[height++] = static_cast<std::uint32_t>(i);
+      stacked.items[height++] = static_cast<std::uint32_t>(i);
       if (b.end() > extent_) extent_ = b.end();
       std::size_t kept = 0;
       for (std::size_t k = 0; k < living; ++k) {
-        const std::uint32_t j = alive[k];
-        if (buffers_[other_[j]].death < b.birth) continue;
-        if (floor_[j] < b.end()) floor_[j] = b.end();
-        grown_[j] = 1;
-        alive[kept++] = j;
+        const std::uint32_t j = alive.items[k];
+        if (buffers_[other_.items[j]].death < b.birth) continue;
+        if (floor_.items[j] < b.end()) floor_.items[j] = b.end();
+        grown_.items[j] = 1;
+        alive.items[kept++] = j;
       }
       living = kept;
     }
@@ -113,52 +111,49 @@ private:
   constexpr void add_other(std::size_t i, std::size_t top) {
     const std::size_t j = others_++;
     const buffer& b = buffers_[i];
-    other_[j] = static_cast<std::uint32_t>(i);
-    floor_[j] = top;
+    other_.items[j] = static_cast<std::uint32_t>(i);
+    floor_.items[j] = top;
     for (std::size_t sort = 0; sort < 2; ++sort)
-      from_[sort][j] = static_cast<std::uint32_t>(rows_[sort]->size);
-    rows_[b.death - b.birth > long_life ? 1 : 0]->add(j, b.death);
+      from_[sort].items[j] = static_cast<std::uint32_t>(rows_[sort].size);
+    rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
   }
 
   // The first to be placed are those that see the stack grow; the last those of a single op.
   constexpr void order() {
-    list<std::uint32_t, with(Capacity, 1)> later_room(count_ + 1);
-    list<std::uint32_t, with(Capacity, 1)> last_room(count_ + 1);
-    std::uint32_t* const later = later_room.data();
-    std::uint32_t* const last = last_room.data();
+    per_buffer<std::uint32_t> later(count_ + 1);
+    per_buffer<std::uint32_t> last(count_ + 1);
     std::size_t firsts = 0, laters = 0, lasts = 0;
     for (std::uint32_t j = 0; j < others_; ++j) {
-      const buffer& b = buffers_[other_[j]];
-      if (grown_[j] != 0) order_[firsts++] = j;
-      else if (b.death > b.birth) later[laters++] = j;
-      else last[lasts++] = j;
+      const buffer& b = buffers_[other_.items[j]];
+      if (grown_.items[j] != 0) order_.items[firsts++] = j;
+      else if (b.death > b.birth) later.items[laters++] = j;
+      else last.items[lasts++] = j;
     }
-    for (std::size_t r = 0; r < laters; ++r) order_[firsts + r] = later[r];
-    for (std::size_t r = 0; r < lasts; ++r) order_[firsts + laters + r] = last[r];
+    for (std::size_t r = 0; r < laters; ++r) order_.items[firsts + r] = later.items[r];
+    for (std::size_t r = 0; r < lasts; ++r) order_.items[firsts + laters + r] = last.items[r];
   }
 
   constexpr void raise(std::size_t bound) {
-    list<std::uint32_t, with(Capacity, 1)> rest_room(count_ + 1);
-    std::uint32_t* const rest = rest_room.data();
+    per_buffer<std::uint32_t> rest(count_ + 1);
     std::size_t high = 0;
     std::size_t low = 0;
     for (std::size_t r = 0; r < others_; ++r) {
-      const std::uint32_t j = order_[r];
-      if (buffers_[other_[j]].end() > bound) order_[high++] = j;
-      else rest[low++] = j;
+      const std::uint32_t j = order_.items[r];
+      if (buffers_[other_.items[j]].end() > bound) order_.items[high++] = j;
+      else rest.items[low++] = j;
     }
-    for (std::size_t r = 0; r < low; ++r) order_[high + r] = rest[r];
+    for (std::size_t r = 0; r < low; ++r) order_.items[high + r] = rest.items[r];
   }
 
   constexpr std::size_t place_others() {
     std::size_t end = extent_;
     ++round_;
     for (std::size_t r = 0; r < others_; ++r) {
-      const std::size_t j = order_[r];
-      buffer& b = buffers_[other_[j]];
+      const std::size_t j = order_.items[r];
+      buffer& b = buffers_[other_.items[j]];
       const std::size_t offset = lowest(j, b);
       b.offset = offset;
-      placed_[j] = round_;
+      placed_.items[j] = round_;
       if (offset + b.bytes > end) end = offset + b.bytes;
     }
     return end;
@@ -166,11 +161,11 @@ private:
 
   constexpr std::size_t lowest(std::size_t j, const buffer& b) {
     const std::size_t count = find_near(j, b);
-    const std::uint32_t* const near = near_;
+    const std::uint32_t* const near = near_.items;
     const buffer* const buffers = buffers_;
     const std::size_t bytes = b.bytes;
     const std::size_t fence = fence_;
-    std::size_t from = floor_[j];
+    std::size_t from = floor_.items[j];
     for (bool moved = true; moved;) {
       moved = false;
       if (from < fence && from + bytes > fence) from = fence;
@@ -189,20 +184,20 @@ private:
   // the compiler longest: so nothing is called, and what is looked at often is a variable.
   constexpr std::size_t find_near(std::size_t j, const buffer& b) {
     const buffer* const buffers = buffers_;
-    const std::uint32_t* const other = other_;
-    const std::uint32_t* const placed = placed_;
+    const std::uint32_t* const other = other_.items;
+    const std::uint32_t* const placed = placed_.items;
     const std::uint32_t round = round_;
     const std::uint32_t birth = b.birth;
     const std::uint32_t death = b.death;
-    std::uint32_t* const near = near_;
+    std::uint32_t* const near = near_.items;
     std::size_t count = 0;
     for (std::size_t sort = 0; sort < 2; ++sort) {
-      const row& all = *rows_[sort];
-      const std::uint32_t* const members = all.members;
-      const std::uint32_t* const reach = all.reach;
+      const row& all = rows_[sort];
+      const std::uint32_t* const members = all.members.items;
+      const std::uint32_t* const reach = all.reach.items;
       const std::size_t size = all.size;
       if (size == 0) continue;
-      const std::size_t from = from_[sort][j];
+      const std::size_t from = from_[sort].items[j];
       for (std::size_t k = from; k > 0 && reach[k - 1] >= birth; --k) {
         const std::uint32_t i = members[k - 1];
         if (placed[i] == round && buffers[other[i]].death >= birth) near[count++] = other[i];
@@ -223,26 +218,16 @@ private:
   std::size_t extent_ = 0; // of the stack
   std::size_t others_ = 0;
   std::uint32_t round_ = 0;
-  // A list for each of these, and a pointer into it: every call of a list's [] costs the compiler time.
-  template <class Item>
-  using per_buffer = list<Item, with(Capacity, 1)>;
-  per_buffer<std::uint32_t> other_room_{count_ + 1}, order_room_{count_ + 1}, placed_room_{count_ + 1},
-      near_room_{count_ + 1}, from_short_room_{count_ + 1}, from_long_room_{count_ + 1};
-  per_buffer<std::size_t> floor_room_{count_ + 1}, kept_room_{count_ + 1};
-  per_buffer<char> grown_room_{count_ + 1};
-  row short_{count_}, long_{count_};
-  row* const rows_[2]{&short_, &long_};
-
-  std::uint32_t* const other_ =
-      other_room_.data(); // index of each of the others, in the order of their births
-  std::size_t* const floor_ = floor_room_.data();
-  char* const grown_ = grown_room_.data();
-  std::uint32_t* const from_[2]{from_short_room_.data(),
-                                from_long_room_.data()}; // where each would stand in each row
-  std::uint32_t* const order_ = order_room_.data();
-  std::uint32_t* const placed_ = placed_room_.data(); // in which round
-  std::uint32_t* const near_ = near_room_.data();
-  std::size_t* const kept_ = kept_room_.data();
+  per_buffer<std::uint32_t> other_{count_ + 1}; // index of each of the others, in the order of their births
+  per_buffer<std::size_t> floor_{count_ + 1};
+  per_buffer<char> grown_{count_ + 1};
+  per_buffer<std::uint32_t> from_[2]{per_buffer<std::uint32_t>(count_ + 1),
+                                     per_buffer<std::uint32_t>(count_ + 1)}; // where each would stand in each row
+  per_buffer<std::uint32_t> order_{count_ + 1};
+  per_buffer<std::uint32_t> placed_{count_ + 1}; // in which round
+  per_buffer<std::uint32_t> near_{count_ + 1};
+  per_buffer<std::size_t> kept_{count_ + 1};
+  row rows_[2]{row(count_), row(count_)};
 };
 
 } // namespace cairn::detail

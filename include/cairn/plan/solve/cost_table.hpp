@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 
 namespace cairn {
@@ -46,10 +46,10 @@ constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
 // The entries of a chain and, after them, one for the turn: it reads the last value and makes its gradient in its place.
 // Stages below the lowest backward have no backward: they keep nothing, and there are no gradients between them.
 template <std::size_t Stages>
-constexpr list<entry, with(Stages, 1)> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
+constexpr plain_array<entry, plus(Stages, 1)> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
   const std::size_t n = c.size();
   const std::size_t lowest = c.lowest_backward();
-  list<entry, with(Stages, 1)> out(n + 1);
+  plain_array<entry, plus(Stages, 1)> out(n + 1);
   entry* const entries = out.data();
   const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
   std::size_t ours = c.lent ? n : n + 1; // the gradients below this one; those above lie on the lent one

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
 
 namespace cairn::detail {
@@ -14,7 +14,7 @@ namespace cairn::detail {
 template <std::size_t Stages>
 struct repetition {
   std::size_t period = 0; // 0: it does not repeat itself
-  list<std::size_t, Stages>
+  plain_array<std::size_t, Stages>
       equal{}; // for each stage: how many from it downwards are the same one period below
 
   // How far below stretch [first, last] its first copy is. The stage before the stretch counts too, because what it

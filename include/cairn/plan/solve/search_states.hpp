@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 
 namespace cairn::detail {
 
@@ -35,7 +35,7 @@ struct search_node {
   std::size_t held = 0;     // bytes, in this state
   std::size_t most = 0;     // ... that lived at once on the way here
   std::uint32_t place = 0;  // in the queue
-  std::uint8_t did = stays; // the move to here: twice the position, and 1 if backward
+  std::uint8_t did = stays; // the step to here: twice the position, and 1 if backward
 };
 
 // The states that a search knows, each found by its key, and a queue of those that it has not looked at: a heap with the
@@ -153,9 +153,9 @@ private:
   std::size_t waiting_ = 0;
   std::size_t room_ = 0;
   std::size_t slots_ = 0; // of the index: a power of two, at least twice the room
-  list<search_node, Capacity> nodes_{};
-  list<std::uint32_t, Capacity == at_run_time ? at_run_time : 4 * Capacity> index_{}; // plus one; 0: nobody
-  list<std::uint32_t, Capacity> queue_{};
+  plain_array<search_node, Capacity> nodes_{};
+  plain_array<std::uint32_t, Capacity == at_run_time ? at_run_time : 4 * Capacity> index_{}; // plus one; 0: nobody
+  plain_array<std::uint32_t, Capacity> queue_{};
 };
 
 } // namespace cairn::detail

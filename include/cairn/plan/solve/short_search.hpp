@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
@@ -82,7 +82,7 @@ public:
     return sum;
   }
   constexpr void write(route& out) const {
-    list<std::uint32_t, Capacity> way(states_.size());
+    plain_array<std::uint32_t, Capacity> way(states_.size());
     std::size_t length = 0;
     for (std::uint32_t at = end_; at != none; at = states_[at].from) way[length++] = at;
     while (length > 0) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
@@ -62,9 +62,9 @@ public:
   }
 
   // The route of point i.
-  std::vector<move> route_of(std::size_t i) const {
+  std::vector<route_step> route_of(std::size_t i) const {
     if (i < searched_.size()) return searched_[i].moves;
-    std::vector<move> moves;
+    std::vector<route_step> moves;
     write(root(), solved(i), moves);
     return moves;
   }
@@ -76,7 +76,7 @@ private:
   // A point in front of those that are solved.
   struct searched_point {
     point at{};
-    std::vector<move> moves;
+    std::vector<route_step> moves;
   };
 
   stretch root() const { return {0, stages_, {false, false}}; }
@@ -115,7 +115,7 @@ private:
       if (!s.found()) break;
       route counted{c};
       s.write(counted);
-      std::vector<move> moves(counted.size());
+      std::vector<route_step> moves(counted.size());
       route written{c, moves.data()};
       s.write(written);
       if (!searched_.empty() && searched_.back().at.cost == s.cost()) searched_.pop_back();
@@ -158,7 +158,7 @@ private:
     return known;
   }
 
-  void write(const stretch& s, const detail::way& w, std::vector<move>& out) const {
+  void write(const stretch& s, const detail::way& w, std::vector<route_step>& out) const {
     const auto forward = [&](std::size_t i) { out.push_back({static_cast<std::uint32_t>(i), false}); };
     const auto backward = [&](std::size_t i) { out.push_back({static_cast<std::uint32_t>(i), true}); };
     if (divisions_.is_base(s)) {
@@ -179,7 +179,7 @@ private:
 
   std::size_t stages_;
   std::size_t most_;
-  list<detail::entry, at_run_time> entries_;
+  detail::plain_array<detail::entry, at_run_time> entries_;
   detail::divisions divisions_;
   detail::repetition<at_run_time> repetition_;
   std::vector<front> fronts_;
