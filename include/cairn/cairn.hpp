@@ -80,8 +80,6 @@
 #include <cairn/ops/adam/cpu.hpp>                // adam on a cpu
 #include <cairn/ops/add/add.hpp>                 // the sum of two tensors
 #include <cairn/ops/add/cpu.hpp>                 // add on a cpu
-#include <cairn/ops/column_sums/column_sums.hpp> // the sum of every column
-#include <cairn/ops/column_sums/cpu.hpp>         // column sums on a cpu
 #include <cairn/ops/copy/copy.hpp>               // the same numbers at another place
 #include <cairn/ops/copy/cpu.hpp>                // copy on a cpu
 #include <cairn/ops/cpu.hpp>                     // every op on a cpu
@@ -89,7 +87,6 @@
 #include <cairn/ops/dropout/dropout.hpp>         // sets numbers to zero at random
 #include <cairn/ops/dropout/reference.hpp>       // dropout as its formula says it
 #include <cairn/ops/elementwise/cpu.hpp>         // elementwise on a cpu
-#include <cairn/ops/elementwise/elementwise.hpp> // one function for each element
 #include <cairn/ops/gelu/cpu.hpp>                // gelu on a cpu
 #include <cairn/ops/gelu/gelu.hpp>               // x P(x), P the normal distribution
 #include <cairn/ops/layer_norm/cpu.hpp>          // layer norm on a cpu
@@ -99,10 +96,10 @@
 #include <cairn/ops/matmul/reference.hpp>        // the product as its formula says it
 #include <cairn/ops/mean_squared_error/cpu.hpp>  // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
+#include <cairn/ops/ops.hpp>                                         // what a device must bring
+#include <cairn/ops/queue_without_this_op.hpp>                       // what a device without an op is told
 #include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
 #include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
-#include <cairn/ops/scale/cpu.hpp>                                   // scale on a cpu
-#include <cairn/ops/scale/scale.hpp>                                 // every number times one factor
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu

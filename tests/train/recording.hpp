@@ -15,6 +15,7 @@
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/ops/ops.hpp>
 
 namespace recording {
 
@@ -103,17 +104,56 @@ void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<con
                    span_of(then.mask), span_of(then.row_sums, c.rows)});
   cairn::matmul(q.real(), c, a, b, form, then);
 }
-template <class T>
-void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
-  q.put("relu_forward", {span_of(output, count), span_of(input, count)});
-  cairn::relu_forward(q.real(), count, output, input);
+// An activation's forward reads one array, its backward the output gradient and another one.
+template <class T, class Op>
+void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input,
+                 const Op& op) {
+  q.put(name, {span_of(output, count), span_of(input, count)});
+  op(q.real(), count, output, input);
+}
+template <class T, class Op>
+void put_backward(queue& q, std::string_view name, std::size_t count, T* input_gradient,
+                  const T* output_gradient, const T* read, const Op& op) {
+  q.put(name, {span_of(input_gradient, count), span_of(output_gradient, count), span_of(read, count)});
+  op(q.real(), count, input_gradient, output_gradient, read);
 }
 template <class T>
-void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  q.put("relu_backward",
-        {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
-  cairn::relu_backward(q.real(), count, input_gradient, output_gradient, output);
+void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "relu_forward", count, output, input, [](auto&... given) { cairn::relu_forward(given...); });
+}
+template <class T>
+void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "relu_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::relu_backward(given...); });
+}
+template <class T>
+void gelu_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "gelu_forward", count, output, input, [](auto&... given) { cairn::gelu_forward(given...); });
+}
+template <class T>
+void gelu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "gelu_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::gelu_backward(given...); });
+}
+template <class T>
+void tanh_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "tanh_forward", count, output, input, [](auto&... given) { cairn::tanh_forward(given...); });
+}
+template <class T>
+void tanh_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "tanh_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::tanh_backward(given...); });
+}
+template <class T>
+void sigmoid_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "sigmoid_forward", count, output, input,
+              [](auto&... given) { cairn::sigmoid_forward(given...); });
+}
+template <class T>
+void sigmoid_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
+                      const T* read) {
+  put_backward(q, "sigmoid_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::sigmoid_backward(given...); });
 }
 template <class T>
 void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a,
@@ -159,6 +199,12 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<co
   cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets);
 }
 template <class T>
+void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
+                        const T* targets) {
+  q.put("mean_squared_error", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {
   q.put("squared_norm", {span_of(x, count)});
   cairn::squared_norm(q.real(), sum, x, count);
@@ -168,6 +214,16 @@ void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradi
   q.put("sgd", {span_of(parameters, count), span_of(velocity, count), span_of(gradients, count)});
   cairn::sgd(q.real(), count, parameters, velocity, gradients, c);
 }
+
+template <class T, class Coefficients>
+void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
+          const Coefficients& c) {
+  q.put("adam", {span_of(parameters, count), span_of(mean, count), span_of(square, count),
+                 span_of(gradients, count)});
+  cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
+}
+
+static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double>);
 
 // One of two ranks of which the other has the same gradients; it works on a queue of its own. What it forgets is told by
 // the type, so that a test can show that the proof finds it.

@@ -7,7 +7,6 @@
 // which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/column_sums/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -16,7 +15,6 @@
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>
-#include <cairn/ops/scale/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sigmoid/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/ops/queue_without_this_op.hpp>
+
 namespace cairn {
 
-// add(queue, count, sum, a, b): sum = a + b, `count` numbers each. The sum may lie on a or on b.
+// sum = a + b, `count` elements each. The sum may lie on a or on b.
+template <class T>
+void add(detail::queue_without_this_op, std::size_t count, T* sum, const std::type_identity_t<T>* a,
+         const std::type_identity_t<T>* b) = delete;
 
 } // namespace cairn

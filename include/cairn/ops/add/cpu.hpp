@@ -25,7 +25,7 @@ struct add_element {
 template <class T>
 void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a,
          const std::type_identity_t<T>* b) {
-  elementwise(queue, count, detail::add_element{}, std::array{sum}, std::array{a, b});
+  detail::elementwise(queue, count, detail::add_element{}, std::array{sum}, std::array{a, b});
 }
 
 } // namespace cairn

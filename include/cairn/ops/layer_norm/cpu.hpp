@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/ops/column_sums/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/strips.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
@@ -43,7 +43,7 @@ struct normalize_derivative {
   }
 };
 
-// Rows are handed out in parts of about 4096 numbers.
+// Rows are handed out in parts of about 4096 elements.
 template <class F>
 void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t features, F&& f) {
   const std::size_t length = std::max<std::size_t>(1, 4096 / features);

@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// A register of 32 bytes. The mask of AVX2 is a register too: all bits of a number are set, or none. A masked
+// A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
 // load gives zero where the mask is not set and touches no memory there.
 template <class T>
 struct avx2_register;

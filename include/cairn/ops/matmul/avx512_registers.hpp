@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each number. A masked load
+// A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each element. A masked load
 // gives zero where the mask is not set and touches no memory there. (max is masked with ones because g++ 12
 // warns of its own header otherwise.)
 template <class T, std::size_t Bytes>

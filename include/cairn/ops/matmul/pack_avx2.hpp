@@ -18,8 +18,8 @@ namespace cairn::detail {
 // rows spends a tenth of its time here. The AVX-512 kernels pack by these functions too: in large products
 // the time is that of reading b, in small ones squares of 8 waste less at the ends than squares of 16.
 
-// Turns W rows of W numbers, W being the width of a register, from from[j * stride + p] to to[p * width + j].
-// Rows from `columns` on and numbers from `depth` on are taken as zero if Ragged, else they must be there.
+// Turns W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j].
+// Rows from `columns` on and elements from `depth` on are taken as zero if Ragged, else they must be there.
 template <bool Ragged>
 [[gnu::always_inline]] CAIRN_TARGET_AVX2 inline void turn(float* to, std::size_t width, const float* from,
                                                           std::size_t stride, std::size_t columns,

@@ -13,7 +13,6 @@
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
-#include <cairn/ops/scale/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 namespace cairn {
@@ -24,6 +23,12 @@ template <class T>
 struct shifted_exponential {
   T shift;
   [[gnu::always_inline]] inline void operator()(T& x) const { x = exponential(x - shift); }
+};
+
+template <class T>
+struct scaled {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
 };
 
 template <class T>
@@ -64,7 +69,7 @@ struct cross_entropy {
       sum += sum_in_lanes(count, [to](std::size_t c) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) {
-      run_elements(set, scale_element<T>{static_cast<T>(share / sum)}, classes, std::array{result},
+      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result},
                    std::array<const T*, 1>{result});
       result[target(row)] -= static_cast<T>(share);
     }
@@ -113,12 +118,12 @@ template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
                            std::type_identity_t<matrix<const T>> logits, const Target* targets) {
   const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::check_targets(targets, rows, classes);
+  detail::check_classes(targets, rows, classes);
   using call = detail::cross_entropy<T, Target>;
   const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
   const call own{logits.data, output_gradient, targets, classes, share, detail::widest_for_elements()};
   const std::size_t grain = std::max<std::size_t>(1, 4096 / classes);
-  const double sum = detail::ordered_sum(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
+  const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
     if (classes <= call::short_row) return own.short_rows(begin, end);
     double part = 0;
     for (std::size_t row = begin; row < end; ++row) part += own.long_row(row);
