@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/cross_entropy_loss.hpp>

@@ -2,17 +2,19 @@
 // The roof: everything that needs no CUDA compiler and no optional component, from the ground floor up.
 #pragma once
 
-#include <cairn/core/batch.hpp>   // how many rows a step has room for, as a type
-#include <cairn/core/bundle.hpp>  // the shapes of several tensors and of constants
-#include <cairn/core/config.hpp>  // the version, and the only macros
-#include <cairn/core/error.hpp>   // what is thrown
-#include <cairn/core/explain.hpp> // types made to be read in an error
-#include <cairn/core/list.hpp>    // room for items, known to the compiler or at run time
-#include <cairn/core/memory.hpp>  // bytes and alignment
-#include <cairn/core/pack.hpp>    // a list of types, each at a position
-#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
-#include <cairn/core/shape.hpp>   // the extents of one sample
-#include <cairn/core/view.hpp>    // somebody's memory as a matrix
+#include <cairn/core/accumulated.hpp>   // the type in which sums are kept
+#include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/bundle.hpp>        // the shapes of several tensors and of constants
+#include <cairn/core/config.hpp>        // the version, and the only macros
+#include <cairn/core/error.hpp>         // what is thrown
+#include <cairn/core/explain.hpp>       // types made to be read in an error
+#include <cairn/core/list.hpp>          // room for items, known to the compiler or at run time
+#include <cairn/core/memory.hpp>        // bytes and alignment
+#include <cairn/core/pack.hpp>          // a list of types, each at a position
+#include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
+#include <cairn/core/random_normal.hpp> // normal and truncated normal numbers
+#include <cairn/core/shape.hpp>         // the extents of one sample
+#include <cairn/core/view.hpp>          // somebody's memory as a matrix
 
 #include <cairn/plan/arrange.hpp>          // lifetimes to offsets in one arena
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
@@ -66,7 +68,6 @@
 #include <cairn/data/mnist.hpp>               // handwritten digits
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
-#include <cairn/data/random_normal.hpp>       // normal numbers from random_key
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
@@ -75,36 +76,47 @@
 #include <cairn/data/toy_dataset.hpp>         // generated numbers to learn
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
-#include <cairn/ops/activation.hpp>              // what a product can apply to its result
-#include <cairn/ops/adam/adam.hpp>               // one update of Adam and AdamW
-#include <cairn/ops/adam/cpu.hpp>                // adam on a cpu
-#include <cairn/ops/add/add.hpp>                 // the sum of two tensors
-#include <cairn/ops/add/cpu.hpp>                 // add on a cpu
-#include <cairn/ops/copy/copy.hpp>               // the same numbers at another place
-#include <cairn/ops/copy/cpu.hpp>                // copy on a cpu
-#include <cairn/ops/cpu.hpp>                     // every op on a cpu
-#include <cairn/ops/dropout/cpu.hpp>             // dropout on a cpu
-#include <cairn/ops/dropout/dropout.hpp>         // sets numbers to zero at random
-#include <cairn/ops/dropout/reference.hpp>       // dropout as its formula says it
-#include <cairn/ops/elementwise/cpu.hpp>         // elementwise on a cpu
-#include <cairn/ops/gelu/cpu.hpp>                // gelu on a cpu
-#include <cairn/ops/gelu/gelu.hpp>               // x P(x), P the normal distribution
-#include <cairn/ops/layer_norm/cpu.hpp>          // layer norm on a cpu
-#include <cairn/ops/layer_norm/layer_norm.hpp>   // rows of mean 0 and variance 1
-#include <cairn/ops/matmul/cpu.hpp>              // matmul on a cpu
-#include <cairn/ops/matmul/matmul.hpp>           // the product of two matrices, and what can be fused into it
-#include <cairn/ops/matmul/reference.hpp>        // the product as its formula says it
-#include <cairn/ops/mean_squared_error/cpu.hpp>  // mean squared error on a cpu
-#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
-#include <cairn/ops/ops.hpp>                                         // what a device must bring
-#include <cairn/ops/queue_without_this_op.hpp>                       // what a device without an op is told
-#include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
-#include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
-#include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
-#include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
-#include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
-#include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
-#include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
+#include <cairn/ops/activation.hpp>                      // what a product can apply to its result
+#include <cairn/ops/adam/adam.hpp>                       // one update of Adam and AdamW
+#include <cairn/ops/adam/cpu.hpp>                        // adam on a cpu
+#include <cairn/ops/add/add.hpp>                         // the sum of two tensors
+#include <cairn/ops/add/cpu.hpp>                         // add on a cpu
+#include <cairn/ops/alike.hpp>                           // matrices of the same extents
+#include <cairn/ops/batch_norm/batch_norm.hpp>           // features of mean 0 and variance 1 over a batch
+#include <cairn/ops/batch_norm/cpu.hpp>                  // batch norm on a cpu
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp> // cross entropy of yes or no, from logits
+#include <cairn/ops/bce_with_logits/cpu.hpp>             // bce with logits on a cpu
+#include <cairn/ops/copy/copy.hpp>                       // the same numbers at another place
+#include <cairn/ops/copy/cpu.hpp>                        // copy on a cpu
+#include <cairn/ops/cpu.hpp>                             // every op on a cpu
+#include <cairn/ops/dropout/cpu.hpp>                     // dropout on a cpu
+#include <cairn/ops/dropout/dropout.hpp>                 // sets numbers to zero at random
+#include <cairn/ops/dropout/reference.hpp>               // dropout as its formula says it
+#include <cairn/ops/elementwise/cpu.hpp>                 // elementwise on a cpu
+#include <cairn/ops/embedding/cpu.hpp>                   // embedding on a cpu
+#include <cairn/ops/embedding/embedding.hpp>             // rows of a table by their indices
+#include <cairn/ops/gelu/cpu.hpp>                        // gelu on a cpu
+#include <cairn/ops/gelu/gelu.hpp>                       // x P(x), P the normal distribution
+#include <cairn/ops/l1/cpu.hpp>                          // l1 on a cpu
+#include <cairn/ops/l1/l1.hpp>                           // the mean of absolute differences
+#include <cairn/ops/layer_norm/cpu.hpp>                  // layer norm on a cpu
+#include <cairn/ops/layer_norm/layer_norm.hpp>           // rows of mean 0 and variance 1
+#include <cairn/ops/matmul/cpu.hpp>                      // matmul on a cpu
+#include <cairn/ops/matmul/matmul.hpp>          // the product of two matrices, and what can be fused into it
+#include <cairn/ops/matmul/reference.hpp>       // the product as its formula says it
+#include <cairn/ops/mean_squared_error/cpu.hpp> // mean squared error on a cpu
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
+#include <cairn/ops/ops.hpp>                                   // what a device must bring
+#include <cairn/ops/queue_without_this_op.hpp>                 // what a device without an op is told
+#include <cairn/ops/relu/cpu.hpp>                              // relu on a cpu
+#include <cairn/ops/relu/relu.hpp>                             // max(x, 0)
+#include <cairn/ops/sgd/cpu.hpp>                               // sgd on a cpu
+#include <cairn/ops/sgd/sgd.hpp>                               // one update of SGD
+#include <cairn/ops/sigmoid/cpu.hpp>                           // sigmoid on a cpu
+#include <cairn/ops/sigmoid/sigmoid.hpp>                       // 1 / (1 + e^-x)
+#include <cairn/ops/smooth_l1/cpu.hpp>                         // smooth l1 on a cpu
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>                   // squares near 0, absolute differences beyond
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>             // softmax cross entropy on a cpu
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

@@ -6,7 +6,7 @@
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 
-// A device that brings copy and add, and nothing else.
+// A device that moves elements, and does nothing else.
 namespace outside {
 
 struct queue {};
@@ -15,6 +15,10 @@ template <class T>
 void copy(queue&, std::size_t, T*, const T*) {}
 template <class T>
 void add(queue&, std::size_t, T*, const T*, const T*) {}
+template <class T>
+void copy_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>) {}
+template <class T>
+void add_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>, cairn::matrix<const T>) {}
 
 } // namespace outside
 

@@ -166,6 +166,17 @@ void copy(queue& q, std::size_t count, T* to, const T* from) {
   if (to != from) q.put("copy", {span_of(to, count), span_of(from, count)});
   cairn::copy(q.real(), count, to, from);
 }
+template <class T>
+void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
+                std::type_identity_t<cairn::matrix<const T>> b) {
+  q.put("add_matrix", {span_of(sum), span_of(a), span_of(b)});
+  cairn::add_matrix(q.real(), sum, a, b);
+}
+template <class T>
+void copy_matrix(queue& q, cairn::matrix<T> to, std::type_identity_t<cairn::matrix<const T>> from) {
+  if (to.data != from.data) q.put("copy_matrix", {span_of(to), span_of(from)});
+  cairn::copy_matrix(q.real(), to, from);
+}
 template <class T, class... Rest>
 void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&... rest) {
   q.put("dropout", {span_of(output, count), span_of(input, count)});
@@ -191,18 +202,89 @@ void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* in
   cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient,
                              output_gradient, input, statistics, weight);
 }
-template <class T, class Target>
+template <class T>
+void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
+                        cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features),
+                               span_of(input, count), span_of(weight, features), span_of(bias, features)});
+  cairn::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+}
+template <class T>
+void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
+                         const T* input, const cairn::accumulated<T>* mean,
+                         const cairn::accumulated<T>* variance, const T* weight, const T* bias) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_evaluate",
+        {span_of(output, count), span_of(input, count), span_of(mean, features), span_of(variance, features),
+         span_of(weight, features), span_of(bias, features)});
+  cairn::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
+}
+template <class T>
+void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean,
+                       T* running_variance, const T* statistics) {
+  q.put("batch_norm_update", {span_of(running_mean, features), span_of(running_variance, features),
+                              span_of(statistics, 2 * features)});
+  cairn::batch_norm_update(q.real(), rows, features, momentum, running_mean, running_variance, statistics);
+}
+template <class T>
+void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient,
+                         const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics,
+                         const T* weight) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_backward",
+        {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features),
+         span_of(weight, features)});
+  cairn::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient,
+                             output_gradient, input, statistics, weight);
+}
+template <class T>
+void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) {
+  q.put("embedding_forward",
+        {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
+  cairn::embedding_forward(q.real(), count, vocabulary, width, output, weight, indices);
+}
+template <class T>
+void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        cairn::accumulated<T>* weight_gradient, const T* output_gradient,
+                        const std::int32_t* indices) {
+  q.put("embedding_backward", {span_of(weight_gradient, vocabulary * width),
+                               span_of(output_gradient, count * width), span_of(indices, count)});
+  cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
+}
+// Options come last, or not at all.
+template <class T, class Target, class... Options>
 void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits,
-                           const Target* targets) {
+                           const Target* targets, const Options&... options) {
   q.put("softmax_cross_entropy",
         {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
-  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets);
+  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
 }
 template <class T>
 void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
                         const T* targets) {
   q.put("mean_squared_error", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
   cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
+                     const T* targets) {
+  q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
+  q.put("l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::l1(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void smooth_l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets,
+               double beta) {
+  q.put("smooth_l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::smooth_l1(q.real(), loss, gradient, count, output, targets, beta);
 }
 template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <cairn/core/random.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/permutation.hpp>
-#include <cairn/data/random_normal.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
 namespace cairn {

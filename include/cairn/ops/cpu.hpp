@@ -7,16 +7,21 @@
 // which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/embedding/cpu.hpp>
 #include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sigmoid/cpu.hpp>
+#include <cairn/ops/smooth_l1/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/tanh/cpu.hpp>

@@ -4,19 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/add/add.hpp>
+#include <cairn/ops/batch_norm/batch_norm.hpp>
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
+#include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
 #include <cairn/ops/relu/relu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
 #include <cairn/ops/sigmoid/sigmoid.hpp>
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
@@ -34,15 +40,19 @@ namespace cairn {
 namespace detail {
 
 template <class Queue, class T>
-concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x) {
+concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
+                                  matrix<const T> from) {
   copy(queue, count, y, x);
+  copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
+  add_matrix(queue, to, from, from);
 };
 
 template <class Queue, class T>
 concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
                                    matrix<const T> from, const epilogue<T>& then, const random_key& key,
-                                   const dropout_rate& rate) {
+                                   const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums,
+                                   const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
@@ -55,13 +65,24 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   dropout(queue, count, y, x, key, rate);
   layer_norm_forward(queue, count, count, 1e-5, y, y, x, x, x);
   layer_norm_backward(queue, count, count, y, y, y, x, x, x, x);
+  batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+  batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
+  batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
+  batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+  embedding_forward(queue, count, count, count, y, x, indices);
+  embedding_backward(queue, count, count, count, sum, x, indices);
 };
 
 template <class Queue, class T>
 concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from,
-                                   double* loss, const std::int32_t* labels) {
+                                   double* loss, const std::int32_t* labels,
+                                   const cross_entropy_options<T>& options) {
   softmax_cross_entropy(queue, loss, y, from, labels);
+  softmax_cross_entropy(queue, loss, y, from, labels, options);
+  bce_with_logits(queue, loss, y, count, x, x);
   mean_squared_error(queue, loss, y, count, x, x);
+  l1(queue, loss, y, count, x, x);
+  smooth_l1(queue, loss, y, count, x, x, 1.0);
 };
 
 template <class Queue, class T>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <cairn/core/random.hpp>
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/memory_curve.hpp>

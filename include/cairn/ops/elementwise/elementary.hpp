@@ -73,6 +73,14 @@ inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 [[gnu::always_inline]] inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
 inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+// log(1 + x) for 0 <= x <= 1, within 3e-7 relative: with s = x / (2 + x) it is 2 artanh s, and artanh(s) / s is a
+// polynomial in s^2, which is at most 1/9.
+[[gnu::always_inline]] inline float logarithm_of_one_plus(float x) {
+  const float s = x / (2.0F + x);
+  return 2.0F * s * polynomial(s * s, 1.0F, 0.333331585F, 0.200124547F, 0.139803007F, 0.140891671F);
+}
+inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
+
 // The normal distribution at x: how much of it lies below x, which is (1 + erf(x / sqrt 2)) / 2, and its
 // density.
 template <class T>
