@@ -106,7 +106,7 @@
 #include <cairn/ops/matmul/reference.hpp>       // the product as its formula says it
 #include <cairn/ops/mean_squared_error/cpu.hpp> // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
-#include <cairn/ops/ops.hpp>                                   // what a device must bring
+#include <cairn/ops/ops.hpp>                                   // what a device must provide
 #include <cairn/ops/queue_without_this_op.hpp>                 // what a device without an op is told
 #include <cairn/ops/relu/cpu.hpp>                              // relu on a cpu
 #include <cairn/ops/relu/relu.hpp>                             // max(x, 0)

@@ -18,8 +18,8 @@ struct accumulated_as<T> {
 } // namespace detail
 
 // The type in which sums of T are kept where they are stored: gradients of parameters, statistics of a batch, running
-// statistics. float and double are their own. A type of fewer bits is not (bfloat16 has 8 bits of mantissa, so a sum of
-// ones stops at 256): whoever adds one says float in a specialization of detail::accumulated_as, and integers have none.
+// statistics. For float and double it is the type itself. bfloat16 would need float: it has 8 bits of mantissa, so a sum
+// of ones would stop at 256. Such a type gets a specialization of detail::accumulated_as; integers have none.
 //
 // It is about what is stored. Within one call an op may add up in something wider, and most do in double.
 template <class T>

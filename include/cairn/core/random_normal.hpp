@@ -85,8 +85,8 @@ inline double normal_quantile(double p) {
 } // namespace detail
 
 // Element `index` of a stream of normal numbers of which those beyond -2 and 2 have been left out, as
-// torch.nn.init.trunc_normal_ with its a = -2 and b = 2, for a standard deviation of 1. (torch's a and b do not grow with
-// std; whoever wants another deviation here multiplies, and the cut moves with it.)
+// torch.nn.init.trunc_normal_ with its a = -2 and b = 2, for a standard deviation of 1. For another one multiply: the cut
+// then stays at two of it, while torch's a and b are absolute.
 //
 // One uniform number is sent through the inverse of the distribution. The alternative, to draw until a number fits,
 // would not be a function of the index.

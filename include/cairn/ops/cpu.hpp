@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device: whoever runs one brings the
-// ops of the device that it runs on. trainer.hpp brings these; a program that calls Linear<2, 3>::forward by itself includes
-// them by itself. Apart, because a network that is only planned needs no kernel, and the compiler's own vector headers,
-// which the kernels are written with, take it longer than all of Cairn's plan.
+// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device; the program that runs it
+// includes the ops of the device that it runs on. trainer.hpp includes these; a program that calls Linear<2, 3>::forward
+// by itself includes them by itself. They are apart because a network that is only planned needs no kernel, and the
+// compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>

@@ -29,12 +29,12 @@
 
 namespace cairn {
 
-// What a device must bring to run every layer, loss and optimizer of Cairn on elements of type T: an overload
-// of each op whose first parameter is the device's queue. What an op computes is said where it is declared,
-// in ops/OP/OP.hpp.
+// What a device must provide to run every layer, loss and optimizer of Cairn on elements of type T: an
+// overload of each op whose first parameter is the device's queue. What an op computes is said where it is
+// declared, in ops/OP/OP.hpp.
 //
-// A device asks for it with a static_assert beside its ops, and the compiler then names the call that is
-// missing. A network needs only the ops that its layers call, so nothing else asks.
+// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A
+// trainer does not: a network needs only the ops that its layers call.
 //
 // Not required: that an op is a template, or that its bits are those of another device.
 namespace detail {

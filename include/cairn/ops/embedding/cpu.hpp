@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 
@@ -25,16 +25,17 @@ void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabul
       detail::element_part);
 }
 
-// Cut over columns, so that every part adds rows in the same order. Cut over the vocabulary, the parts would have as
-// different an amount of work as words differ in how often they are used.
+// The sums are cut over columns, so that every part adds rows in the same order. Cut over the vocabulary, the parts would
+// have as different an amount of work as words differ in how often they are used.
 template <class T>
 void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
                         accumulated<T>* weight_gradient, const T* output_gradient,
                         const std::int32_t* indices) {
   using sum = accumulated<T>;
-  detail::for_each_strip(queue, vocabulary + count, width, [&](std::size_t begin, std::size_t columns) {
-    for (std::size_t v = 0; v < vocabulary; ++v)
-      std::fill_n(weight_gradient + v * width + begin, columns, sum{0});
+  detail::for_each_row(
+      queue, vocabulary, width,
+      [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); }, detail::element_part);
+  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns) {
     for (std::size_t i = 0; i < count; ++i) {
       sum* const to = weight_gradient + static_cast<std::size_t>(indices[i]) * width + begin;
       const T* const from = output_gradient + i * width + begin;
