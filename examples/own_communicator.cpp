@@ -12,6 +12,8 @@
 
 #include <cairn/cairn.hpp>
 
+#include "toy_dataset.hpp"
+
 using namespace cairn;
 
 // own code: a communicator

@@ -9,6 +9,8 @@
 
 #include <cairn/cairn.hpp>
 
+#include "toy_dataset.hpp"
+
 using namespace cairn;
 
 // own code: a policy

@@ -18,12 +18,12 @@
 #include <cairn/data/random_normal.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/net/names.hpp>
 #include <cairn/plan/budget.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

@@ -27,6 +27,7 @@
 #include <cairn/cairn.hpp>
 
 #include "../arguments.hpp"
+#include "../toy_dataset.hpp"
 
 using namespace cairn;
 

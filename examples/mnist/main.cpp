@@ -26,6 +26,7 @@
 
 #include "../arena_use.hpp"
 #include "../arguments.hpp"
+#include "../digits.hpp"
 
 using namespace cairn;
 

@@ -4,7 +4,7 @@
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

@@ -2,7 +2,7 @@
 // Clipping by the norm of all gradients together with a fused update.
 // expect: error: .*fused_update: clip needs the norm of all gradients before the first update
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

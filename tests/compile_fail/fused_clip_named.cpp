@@ -2,7 +2,7 @@
 // The same with every name written out.
 // expect: error: .*fused_update: clip needs the norm of all gradients before the first update
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

@@ -2,7 +2,7 @@
 // Options of another trainer, which may ask for clipping.
 // expect: error: .*fused_update: training_options have a clip, which a fused update cannot do
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

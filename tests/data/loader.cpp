@@ -15,7 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/data/data_partitioner.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/image_dataset.hpp>
 #include <cairn/data/loader.hpp>

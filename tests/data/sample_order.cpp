@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include <cairn/data/data_partitioner.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/sample_order.hpp>
 #include <cairn/data/sequential_sampler.hpp>
@@ -33,7 +32,6 @@ struct one_of_four {
 TEST_CASE("sample_order and ranked accept what answers their questions") {
   static_assert(sample_order<sequential_sampler>);
   static_assert(sample_order<distributed_sampler>);
-  static_assert(sample_order<data_partitioner>);
   static_assert(sample_order<backwards>);
   static_assert(!sample_order<unfinished>);
   static_assert(ranked<one_of_four>);

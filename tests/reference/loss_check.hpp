@@ -7,8 +7,8 @@
 
 #include <cairn/core/shape.hpp>
 #include <cairn/device/cpu.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/train/loss.hpp>
 
 #include "differences.hpp"
 #include "values.hpp"

@@ -3,9 +3,9 @@
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/net/mse_loss.hpp>
 #include <cairn/train/checked_training.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 

@@ -10,10 +10,10 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/net/mse_loss.hpp>
 #include <cairn/train/adam.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/meeting.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 

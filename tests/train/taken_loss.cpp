@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/taken_loss.hpp>
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 
 namespace cairn {
 

@@ -31,7 +31,6 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
 // and a Dropout that were given the same seed do not see the same numbers.
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
 inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
-inline constexpr std::uint64_t draw_purpose = 0xE37A90C54D12F86BU;
 
 } // namespace detail
 

@@ -18,7 +18,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 
 namespace cairn {
 

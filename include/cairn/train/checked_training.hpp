@@ -11,8 +11,8 @@
 #include <cairn/device/device.hpp>
 #include <cairn/layer/checked_calls.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/checked_loss.hpp>
 #include <cairn/net/parts.hpp>
+#include <cairn/train/checked_loss.hpp>
 #include <cairn/train/checked_optimizer.hpp>
 #include <cairn/train/ddp.hpp>
 

@@ -6,8 +6,8 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/train/checked_training.hpp>
+#include <cairn/train/loss.hpp>
 #include <cairn/train/samples.hpp>
 
 namespace cairn::detail {

@@ -15,12 +15,11 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/error.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/function_of.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/cpu.hpp>
@@ -28,6 +27,7 @@
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/loss.hpp>
 #include <cairn/train/meeting.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/parameters.hpp>

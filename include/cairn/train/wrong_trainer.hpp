@@ -8,8 +8,8 @@
 #include <cairn/core/random.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/checked_network.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/train/checked_training.hpp>
+#include <cairn/train/loss.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/training_options.hpp>
 

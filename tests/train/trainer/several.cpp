@@ -9,8 +9,8 @@
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/net/mse_loss.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../layer/bundle_layers.hpp"

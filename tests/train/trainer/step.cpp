@@ -10,7 +10,7 @@
 
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../net/plain.hpp"

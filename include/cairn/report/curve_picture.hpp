@@ -14,11 +14,11 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/net/names.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/line_chart.hpp>
+#include <cairn/report/names.hpp>
 
 namespace cairn {
 

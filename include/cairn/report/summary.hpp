@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/names.hpp>
-#include <cairn/net/network_lines.hpp>
 #include <cairn/report/format.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/report/network_lines.hpp>
 #include <cairn/report/table.hpp>
 #include <cairn/train/ddp.hpp>
 

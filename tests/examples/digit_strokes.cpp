@@ -3,13 +3,13 @@
 
 #include <set>
 
-#include <cairn/data/digit_strokes.hpp>
+#include "../../examples/digit_strokes.hpp"
 
 TEST_CASE("every digit has a way to be written, and every way belongs to one digit") {
-  std::set<const cairn::detail::glyph*> ways;
+  std::set<const drawing::glyph*> ways;
   for (std::size_t digit = 0; digit < 10; ++digit) {
-    CHECK_FALSE(cairn::detail::digit_strokes(digit).empty());
-    for (const auto& way : cairn::detail::digit_strokes(digit)) {
+    CHECK_FALSE(drawing::digit_strokes(digit).empty());
+    for (const auto& way : drawing::digit_strokes(digit)) {
       CHECK(ways.insert(&way).second);
       CHECK(way.begin() != way.end());
       for (const auto& stroke : way) {
@@ -24,5 +24,5 @@ TEST_CASE("every digit has a way to be written, and every way belongs to one dig
       }
     }
   }
-  CHECK(ways.size() == cairn::detail::glyphs.size());
+  CHECK(ways.size() == drawing::glyphs.size());
 }

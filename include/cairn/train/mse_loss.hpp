@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/net/loss.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
+#include <cairn/train/loss.hpp>
 
 namespace cairn {
 

@@ -10,11 +10,11 @@
 #include <cairn/layer/input.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/mse_loss.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/report/summary.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/sgd.hpp>
-#include <cairn/train/summary.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 

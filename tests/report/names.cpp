@@ -5,7 +5,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/names.hpp>
+#include <cairn/report/names.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;

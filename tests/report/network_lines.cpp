@@ -11,11 +11,11 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/net/network_lines.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/report/network_lines.hpp>
 #include <doctest/doctest.h>
 
-#include "layers.hpp"
+#include "../net/layers.hpp"
 
 using namespace cairn;
 

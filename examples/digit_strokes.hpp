@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <span>
 
-namespace cairn::detail {
+namespace drawing {
 
 struct point {
   double x = 0;
@@ -71,4 +71,4 @@ inline std::span<const glyph> digit_strokes(std::size_t digit) {
   return std::span(glyphs).subspan(first[digit], first[digit + 1] - first[digit]);
 }
 
-} // namespace cairn::detail
+} // namespace drawing

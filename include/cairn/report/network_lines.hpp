@@ -12,8 +12,8 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/composite.hpp>
 #include <cairn/net/elements.hpp>
-#include <cairn/net/names.hpp>
 #include <cairn/plan/kept.hpp>
+#include <cairn/report/names.hpp>
 
 namespace cairn {
 

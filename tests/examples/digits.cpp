@@ -8,7 +8,8 @@
 #include <span>
 
 #include <cairn/data/dataset.hpp>
-#include <cairn/data/generated_digits.hpp>
+
+#include "../../examples/digits.hpp"
 
 using namespace cairn;
 

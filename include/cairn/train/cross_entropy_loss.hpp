@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include <cairn/core/view.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+#include <cairn/train/loss.hpp>
 
 namespace cairn {
 

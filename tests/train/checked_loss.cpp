@@ -2,9 +2,9 @@
 #include <cstddef>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/net/checked_loss.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/checked_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;

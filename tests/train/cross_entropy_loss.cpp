@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 
 #include <cstdint>
 

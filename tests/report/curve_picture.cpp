@@ -9,11 +9,11 @@
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/curve_picture.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/report/curve_picture.hpp>
 #include <doctest/doctest.h>
 
-#include "../report/drawings.hpp"
+#include "drawings.hpp"
 
 using namespace cairn;
 using namespace testing;

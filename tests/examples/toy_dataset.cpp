@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include <cairn/data/dataset.hpp>
-#include <cairn/data/toy_dataset.hpp>
+
+#include "../../examples/toy_dataset.hpp"
 
 using namespace cairn;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/net/loss.hpp>
+#include <cairn/train/loss.hpp>
 
 #include <doctest/doctest.h>
 

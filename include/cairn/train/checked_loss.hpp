@@ -6,7 +6,7 @@
 
 #include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/net/loss.hpp>
+#include <cairn/train/loss.hpp>
 
 namespace cairn {
 

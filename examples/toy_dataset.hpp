@@ -13,8 +13,6 @@
 #include <cairn/data/random_normal.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
-namespace cairn {
-
 // The extents of toy_dataset, as the data-parallel tutorials have them.
 struct toy_options {
   std::size_t inputs = 100;
@@ -25,13 +23,12 @@ struct toy_options {
 // Pairs of random normal numbers, inputs (samples, inputs) and targets (samples, targets): nothing to be learned, but
 // something to measure with. Sample i is the same for every number of samples.
 template <class T = float>
-tensor_dataset<T, T> toy_dataset(std::size_t samples = 1024, toy_options options = {}) {
+cairn::tensor_dataset<T, T> toy_dataset(std::size_t samples = 1024, toy_options options = {}) {
   std::vector<T> inputs(samples * options.inputs);
   std::vector<T> targets(samples * options.targets);
-  const std::uint64_t seed = options.seed ^ detail::draw_purpose;
-  fill_normal(std::span<T>(inputs), random_key{.seed = seed, .position = 0});
-  fill_normal(std::span<T>(targets), random_key{.seed = seed, .position = 1});
-  return {shape{options.inputs}, std::move(inputs), options.targets, std::move(targets)};
+  // Keeps these numbers apart from the weights that a trainer draws from the same seed.
+  const std::uint64_t seed = options.seed ^ 0xE37A90C54D12F86BU;
+  cairn::fill_normal(std::span<T>(inputs), cairn::random_key{.seed = seed, .position = 0});
+  cairn::fill_normal(std::span<T>(targets), cairn::random_key{.seed = seed, .position = 1});
+  return {cairn::shape{options.inputs}, std::move(inputs), options.targets, std::move(targets)};
 }
-
-} // namespace cairn

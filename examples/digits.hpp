@@ -12,12 +12,11 @@
 
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/digit_images.hpp>
-#include <cairn/data/digit_strokes.hpp>
 #include <cairn/data/image_dataset.hpp>
+#include <cairn/data/mnist.hpp>
 #include <cairn/data/permutation.hpp>
 
-namespace cairn {
+#include "digit_strokes.hpp"
 
 // How many images, and from which seed: equal options give equal images from one program (a compiler that fuses
 // multiplications and additions may move a pixel by one).
@@ -27,29 +26,32 @@ struct generated_options {
   std::uint64_t seed = 0;
 };
 
-namespace detail {
+namespace drawing {
+
+// Keeps what a seed draws here apart from the weights that a trainer draws from the same seed.
+inline constexpr std::uint64_t purpose = 0xE37A90C54D12F86BU;
 
 // Numbers of one image, one after another.
 class image_draws {
 public:
   image_draws(std::uint64_t seed, std::uint64_t image)
-      : key_{.seed = seed ^ draw_purpose, .step = image, .position = 2} {}
+      : key_{.seed = seed ^ purpose, .step = image, .position = 2} {}
 
   double uniform(double low, double high) {
-    return low + (high - low) * random_uniform<double>(key_, index_++);
+    return low + (high - low) * cairn::random_uniform<double>(key_, index_++);
   }
   double around(double width) {
     return (uniform(-width, width) + uniform(-width, width)) / 2;
   } // more often small
   std::size_t below(std::size_t bound) {
-    return static_cast<std::size_t>((std::uint64_t{random_bits(key_, index_++)} * bound) >> 32);
+    return static_cast<std::size_t>((std::uint64_t{cairn::random_bits(key_, index_++)} * bound) >> 32);
   }
   std::array<std::uint32_t, 4> noise(std::uint64_t block) const {
-    return random_block(key_, (1U << 16) + block);
+    return cairn::random_block(key_, (1U << 16) + block);
   }
 
 private:
-  random_key key_;
+  cairn::random_key key_;
   std::uint64_t index_ = 0;
 };
 
@@ -167,24 +169,22 @@ inline std::uint8_t draw_digit(std::uint64_t seed, std::uint64_t image, std::uin
 }
 
 template <class T>
-image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::size_t count) {
+cairn::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::size_t count) {
   constexpr std::size_t size = digit_canvas::side * digit_canvas::side;
   std::vector<std::uint8_t> pixels(count * size);
   std::vector<std::uint8_t> labels(count);
   for (std::size_t i = 0; i < count; ++i) labels[i] = draw_digit(seed, first + i, pixels.data() + i * size);
-  return {shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels),
-          mnist_scale};
+  return {cairn::shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels),
+          cairn::mnist_scale};
 }
 
-} // namespace detail
+} // namespace drawing
 
 // Digits drawn by a program, for where MNIST is not at hand: the same struct, the same extents and a task of like kind
 // (a linear classifier fails at it, a small network does not). Every image is a digit's strokes with moved points,
 // slanted, turned, scaled and shifted, of its own thickness and brightness, with grain, and with a scratch now and then.
 template <class T = float>
-digit_images<T> generated_digits(generated_options options = {}) {
-  return {detail::draw_digits<T>(options.seed, 0, options.train),
-          detail::draw_digits<T>(options.seed, options.train, options.test)};
+cairn::digit_images<T> generated_digits(generated_options options = {}) {
+  return {drawing::draw_digits<T>(options.seed, 0, options.train),
+          drawing::draw_digits<T>(options.seed, options.train, options.test)};
 }
-
-} // namespace cairn

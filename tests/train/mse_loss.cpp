@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 
 #include <doctest/doctest.h>
 
