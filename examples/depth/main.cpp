@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/report/file.hpp>
+#include <cairn/data/file.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/line_chart.hpp>
 #include <cairn/report/progress.hpp>

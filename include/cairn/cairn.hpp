@@ -55,6 +55,7 @@
 
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
+#include <cairn/data/file.hpp>                // a file that is there whole or not at all
 #include <cairn/data/idx.hpp>                 // reads the IDX format
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
@@ -185,7 +186,6 @@
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/chart_axis.hpp>       // an axis of a chart, linear or logarithmic
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
-#include <cairn/report/file.hpp>             // a file that is there whole or not at all
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes

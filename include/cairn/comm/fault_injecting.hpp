@@ -58,7 +58,7 @@ public:
       if (!fails_) return inner_.wait(queue);
       fails_ = false;
       const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw error("fault_injecting: this wait fails, as was asked for");
+      throw rank_lost("fault_injecting: this wait fails, as was asked for");
     }
 
   private:
@@ -93,7 +93,7 @@ private:
     const fault::kind now = calls_++ == planned_.call ? planned_.what : fault::kind::none;
     if (now == fault::kind::late) std::this_thread::sleep_for(planned_.delay);
     if (now == fault::kind::fails_to_start)
-      throw error("fault_injecting: call " + std::to_string(planned_.call) +
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) +
                   " fails to start, as was asked for");
     return ticket<decltype(start())>(start(), now == fault::kind::fails_in_wait);
   }

@@ -58,9 +58,9 @@ public:
   // or counts on one that has returned, is told so by wait(). Texts count calls from 1.
   std::uint64_t start(int rank, const rank_call& asked) {
     const std::uint64_t call = calls_.started(rank);
-    if (stuck(rank)) throw error(prefix(rank, call, asked) + "it cannot start, because " + reason());
+    if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
     if (!calls_.has_room(call))
-      throw error(
+      throw input_error(
           prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
           " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
@@ -84,7 +84,7 @@ public:
       } else if (clock::now() < sleep_at) {
         relax();
       } else if (!sleep(rank, call, give_up)) {
-        fail(late_text(call));
+        fail(late_text(call), fault_kind::late);
       }
     }
     waits_before.store(0);
@@ -125,22 +125,26 @@ public:
     fail("rank " + std::to_string(rank) + " threw: " + what);
   }
 
-  // When all bodies are over: throws cairn::error with the first exception nested in it, if there was one.
+  // When all bodies are over: throws rank_lost with the first exception nested in it, if there was one.
   void rethrow_first() const {
     if (!thrown_) return;
     try {
       std::rethrow_exception(thrown_);
     } catch (...) {
-      std::throw_with_nested(error(thrown_text_));
+      std::throw_with_nested(rank_lost(thrown_text_));
     }
   }
 
-  // The first failure wins, and every rank is told of it.
-  void fail(const std::string& text) {
+  // What a failure is to the ranks that it reaches; each kind is thrown as an error of its own.
+  enum class fault_kind : unsigned char { lost, late, different };
+
+  // The first failure wins, and every rank learns of it.
+  void fail(const std::string& text, fault_kind kind = fault_kind::lost) {
     {
       const std::lock_guard lock(mutex_);
       if (failed_.load()) return;
       failure_ = text;
+      failure_kind_ = kind;
       halted_.store(true);
       failed_.store(true);
     }
@@ -170,7 +174,8 @@ private:
     for (int rank = 1; rank < size(); ++rank)
       if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
         return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " +
-                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank));
+                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
+                    fault_kind::different);
     const std::uint64_t pieces = calls_.publish(call);
     if (size() == 1) { // no other threads: the call is over before it has returned
       while (help()) continue;
@@ -246,15 +251,17 @@ private:
   }
 
   [[noreturn]] void throw_failure(int rank, std::uint64_t call) {
-    const std::string why = reason();
+    if (!failed_.load()) fail(dropped_text());
     quiesce();
-    throw error(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because " + why);
+    throw_reason(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because ");
   }
 
-  // Only when the group is halted. failure_ never changes once failed_ is set.
-  const std::string& reason() {
+  // Only when the group is halted. What failed does not change once failed_ is set.
+  [[noreturn]] void throw_reason(const std::string& what) {
     if (!failed_.load()) fail(dropped_text());
-    return failure_;
+    if (failure_kind_ == fault_kind::late) throw deadline_error(what + failure_);
+    if (failure_kind_ == fault_kind::different) throw input_error(what + failure_);
+    throw rank_lost(what + failure_);
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
@@ -307,6 +314,7 @@ private:
   std::condition_variable waiters_;
   bool stopping_ = false;
   std::string failure_;
+  fault_kind failure_kind_ = fault_kind::lost;
   std::exception_ptr thrown_; // the first that a body threw
   std::string thrown_text_;
 

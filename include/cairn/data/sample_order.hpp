@@ -43,7 +43,7 @@ constexpr std::uint64_t not_negative(I number, const char* whose, const char* wh
     if (number < 0) {
       std::string text = whose;
       text.append(": expected ").append(what).append(" of 0 or more, found ").append(std::to_string(number));
-      throw error(text);
+      throw input_error(text);
     }
   }
   return static_cast<std::uint64_t>(number);
@@ -66,7 +66,7 @@ constexpr place checked_place(I rank, J size, const char* whose) {
         .append(" of ")
         .append(std::to_string(here.size))
         .append("; ranks are counted from 0");
-    throw error(text);
+    throw input_error(text);
   }
   return here;
 }

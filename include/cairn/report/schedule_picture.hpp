@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -14,7 +13,7 @@
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/axis.hpp>
-#include <cairn/report/file.hpp>
+#include <cairn/data/file.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/memory_plot.hpp>
 #include <cairn/report/stage_plot.hpp>
@@ -302,7 +301,7 @@ inline std::string draw_schedule(const picture_panel& panel, const picture_setti
 }
 
 // Writes a drawing to a file, whole or not at all.
-inline void write_svg(const std::filesystem::path& path, std::string_view drawing) {
+inline void write_svg(const std::string& path, std::string_view drawing) {
   write_file_atomically(path, drawing);
 }
 

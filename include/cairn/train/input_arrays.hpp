@@ -90,12 +90,12 @@ std::size_t count_rows(const input_arrays<T, Count>& all, const bundle& shapes, 
     std::size_t found = 0;
     try {
       found = all.arrays[k].rows(all.arrays[k].array, each.size(), most, where);
-    } catch (const error& wrong) {
-      throw error("array " + std::to_string(k) + " of " + wrong.what());
+    } catch (const input_error& wrong) {
+      throw input_error("array " + std::to_string(k) + " of " + wrong.what());
     }
     if (k == 0) rows = found;
     if (found != rows)
-      throw error("array " + std::to_string(k) + " of " + where + ": expected " + std::to_string(rows) +
+      throw input_error("array " + std::to_string(k) + " of " + where + ": expected " + std::to_string(rows) +
                   " samples, as many as array 0 has, found " + std::to_string(found) +
                   "; every tensor and every constant has a row for each sample");
   }

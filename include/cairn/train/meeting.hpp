@@ -62,14 +62,14 @@ void meet(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_
   fingerprint first = own;
   share(comm, queue, std::as_writable_bytes(std::span{first.words}));
   if (const std::size_t part = own.differs(first); part != fingerprint::parts)
-    throw error("ddp: rank " + std::to_string(comm.rank()) +
+    throw input_error("ddp: rank " + std::to_string(comm.rank()) +
                 " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
                 " on every rank, found fingerprints " + std::to_string(own.words[part]) + " and " +
                 std::to_string(first.words[part]) + "; start every rank from the same program");
   std::uint64_t same = settings;
   share(comm, queue, std::as_writable_bytes(std::span{&same, 1}));
   if (same != settings)
-    throw error(
+    throw input_error(
         "ddp: rank " + std::to_string(comm.rank()) +
         " and rank 0 would make different steps: expected the same loss, optimizer, learning rate, "
         "clipping and fused_update on every rank, found others; start every rank from the same program "

@@ -20,7 +20,7 @@ void check_targets(std::size_t rows, const Targets& targets, std::size_t each, s
     refuse<wrong_targets<Loss, number_of<Targets>>>();
   const std::size_t found = count_rows(targets, each, most, "trainer, targets");
   if (found != rows)
-    throw error("trainer: expected targets for " + std::to_string(rows) +
+    throw input_error("trainer: expected targets for " + std::to_string(rows) +
                 " samples, as many as there are inputs, found " + std::to_string(found));
 }
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <cairn/report/file.hpp>
+#include <cairn/data/file.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;
@@ -55,10 +55,10 @@ TEST_CASE("a reader of the old file keeps it whole") {
 TEST_CASE("a write that fails names the file and leaves nothing behind") {
   const folder here;
   CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "no" / "a.svg", "x"), doctest::Contains("no/a.svg"),
-                       error);
+                       file_error);
   // A folder cannot be replaced by a file: this fails at the very end, when the part has been written.
   std::filesystem::create_directory(here.path / "taken");
   CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "taken", "x"), doctest::Contains("cannot replace"),
-                       error);
+                       file_error);
   CHECK(here.files() == 1);
 }
