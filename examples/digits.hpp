@@ -14,7 +14,6 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/data/image_dataset.hpp>
 #include <cairn/data/mnist.hpp>
-#include <cairn/data/permutation.hpp>
 
 #include "digit_strokes.hpp"
 

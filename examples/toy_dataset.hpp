@@ -9,7 +9,6 @@
 
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/permutation.hpp>
 #include <cairn/data/random_normal.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 

@@ -101,7 +101,7 @@ using two_mebibytes = cairn::budget<bytes_of_a_step>;
 template <class Policy>
 std::string name_of() {
   if constexpr (std::is_same_v<Policy, two_mebibytes>) return "budget<2_MiB>";
-  else return cairn::detail::typed_name(cairn::type_name<Policy>());
+  else return cairn::name_of<Policy>();
 }
 
 // What the compiler plans.

@@ -77,7 +77,7 @@ const measured& plain(const std::vector<measured>& all, std::size_t depth) {
       all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
 }
 
-std::string times(double ratio) { return detail::fixed(ratio, 2) + " ×"; }
+std::string times(double ratio) { return format_fixed(ratio, 2) + " ×"; }
 
 table as_table(const std::vector<measured>& all) {
   table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step",
@@ -86,7 +86,7 @@ table as_table(const std::vector<measured>& all) {
     const measured& base = plain(all, m.depth);
     out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned),
              format_bytes(m.of.measured),
-             detail::fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
+             format_fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
              format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds),
              times(m.flops / base.flops), format_checksum(m.of.weights)});
   }

@@ -229,7 +229,7 @@ int climb(const job& j, const arguments& given) {
       std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
       results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(j.ranks),
                    format_duration(got.seconds),
-                   format_rate(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
+                   format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
                    format_checksum(got.weights), alone ? "-" : drift.data()});
     }
   if (results.size() == 0) given.fail("no such --rung or --size; --help lists them");

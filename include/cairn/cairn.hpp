@@ -55,7 +55,7 @@
 
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
-#include <cairn/data/file.hpp>                // a file that is there whole or not at all
+#include <cairn/data/file.hpp>                // files that are whole or not at all
 #include <cairn/data/idx.hpp>                 // reads the IDX format
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
@@ -67,7 +67,7 @@
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
-#include <cairn/data/tensor_dataset.hpp>      // samples in somebody's memory
+#include <cairn/data/tensor_dataset.hpp>      // samples in the caller's memory
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
 #include <cairn/ops/activation.hpp>                // what a product can apply to its result
@@ -114,7 +114,7 @@
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
-#include <cairn/comm/ordered_sum.hpp>          // sums in the order of the ranks
+#include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
@@ -183,8 +183,7 @@
 #include <cairn/train/training_options.hpp>   // what a trainer is told besides its types
 #include <cairn/train/wrong_trainer.hpp>      // what stands in for a trainer after its error
 
-#include <cairn/report/axis.hpp>             // the ticks of an axis
-#include <cairn/report/chart_axis.hpp>       // an axis of a chart, linear or logarithmic
+#include <cairn/report/axis.hpp>             // an axis of a chart: its scale and its ticks
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends

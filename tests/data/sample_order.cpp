@@ -39,11 +39,11 @@ TEST_CASE("sample_order and ranked accept what answers their questions") {
 }
 
 TEST_CASE("a place is one of its ranks") {
-  CHECK(detail::checked_place(1, 4U, "x").rank == 1);
+  CHECK(detail::checked_share(1, 4U, "x").rank == 1);
   CHECK_THROWS_WITH_AS(
-      detail::checked_place(4, 4, "mine"),
+      detail::checked_share(4, 4, "mine"),
       doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), input_error);
-  CHECK_THROWS_AS(detail::checked_place(0, 0, "mine"), input_error);
-  CHECK_THROWS_WITH_AS(detail::checked_place(-1, 4, "mine"),
+  CHECK_THROWS_AS(detail::checked_share(0, 0, "mine"), input_error);
+  CHECK_THROWS_WITH_AS(detail::checked_share(-1, 4, "mine"),
                        doctest::Contains("expected a rank of 0 or more, found -1"), input_error);
 }

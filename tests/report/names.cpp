@@ -5,6 +5,8 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
 #include <cairn/report/names.hpp>
 #include <doctest/doctest.h>
 
@@ -16,6 +18,12 @@ TEST_CASE("names: a type is named as its user typed it") {
   CHECK(detail::typed_name("cairn::Residual<cairn::Linear<16UL, 16UL, true>, cairn::ReLU>") ==
         "Residual<Linear<16, 16>, ReLU>");
   CHECK(detail::typed_name("A<cairn::B<C<1> > >") == "A<B<C<1>>>");
+}
+
+TEST_CASE("name_of: layers, policies and networks as they were typed") {
+  CHECK(name_of<revolve<3>>() == "revolve<3>");
+  CHECK(name_of<Linear<8, 16>>() == "Linear<8, 16>");
+  CHECK(name_of<Residual<Linear<4, 4>, ReLU>>() == "Residual<Linear<4, 4>, ReLU>");
 }
 
 TEST_CASE("names: each stage has one") {

@@ -17,6 +17,7 @@
 #include "drawings.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace testing;
 
 namespace {

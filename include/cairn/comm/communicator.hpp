@@ -24,7 +24,7 @@ struct queue_of_any_device {};
 //   2. p.wait(queue) throws an error if the call failed, and deadline_error if it was not over after the communicator's deadline.
 //      Either way, the span is the caller's again;
 //   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
-//   4. the destructor of one that is not empty is told of a mistake of its owner: it stops the program in a debug
+//   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
 //      build (not while an exception passes through). It performs no collective, and waits for no other rank.
 //
 // Not required: that it can be waited for on another thread than the one that started the call, that it can be copied,

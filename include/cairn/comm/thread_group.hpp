@@ -24,8 +24,8 @@ namespace cairn::detail {
 // What the ranks of one threads::run share: their calls, the communication threads (one for each rank), and
 // the first failure.
 //
-// Pieces of calls are taken by the communication threads and by ranks that wait. Who takes a piece has no
-// influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
+// Pieces of calls are taken by the communication threads and by ranks that wait. The thread that takes a
+// piece has no influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
 // wait for the thread that the system wakes last.
 //
 // A failure is final. `halted_` stops the taking of pieces; `failed_` says that the reason is known too. A
@@ -55,7 +55,7 @@ public:
   bool halted() const { return halted_.load(); }
 
   // Starts this rank's next call and returns its number, from 0. A rank that differs from the others in it,
-  // or counts on one that has returned, is told so by wait(). Texts count calls from 1.
+  // or counts on one that has returned, learns it from wait(). Texts count calls from 1.
   std::uint64_t start(int rank, const rank_call& asked) {
     const std::uint64_t call = calls_.started(rank);
     if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
@@ -64,7 +64,7 @@ public:
           prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
           " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
-    if (somebody_left_.load()) check_that_nobody_left(rank, call);
+    if (any_left_.load()) check_that_none_left(rank, call);
     return call;
   }
 
@@ -94,18 +94,18 @@ public:
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
   void drop(int rank, std::uint64_t call) noexcept {
     if (calls_.over(call)) return;
-    int nobody = -1;
-    dropped_by_.compare_exchange_strong(nobody, rank);
+    int none = -1;
+    dropped_by_.compare_exchange_strong(none, rank);
     halted_.store(true);
     quiesce();
   }
 
-  // The rank's body has returned: whoever counts on another call of it waits in vain. This looks at the
+  // The rank's body has returned: a rank that counts on another call of it waits in vain. This looks at the
   // others' calls after it has set its flag, they look at the flag after they have counted their call: one of
   // them sees it.
   void leave(int rank) {
     ranks_[static_cast<std::size_t>(rank)].left.store(true);
-    somebody_left_.store(true);
+    any_left_.store(true);
     if (dropped_by_.load() == rank) fail(dropped_text());
     for (int other = 0; other < size(); ++other)
       if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
@@ -208,7 +208,7 @@ private:
     return woken;
   }
 
-  // A communication thread. When it has nothing to do, nobody waits for it but the destructor, which wakes
+  // A communication thread. When it has nothing to do, only the destructor waits for it, which wakes
   // it: so this is the one wait without a deadline.
   void work() {
     for (;;) {
@@ -244,7 +244,7 @@ private:
   // out with an exception, whose text is worth the wait.
   bool stuck(int rank) const { return failed_.load() || dropped_by_.load() == rank; }
 
-  void check_that_nobody_left(int rank, std::uint64_t call) {
+  void check_that_none_left(int rank, std::uint64_t call) {
     for (int other = 0; other < size(); ++other)
       if (ranks_[static_cast<std::size_t>(other)].left.load() && calls_.started(other) <= call)
         fail(left_text(other, rank, calls_.started(other)));
@@ -300,7 +300,7 @@ private:
   std::chrono::milliseconds deadline_;
   call_ring calls_;
   std::unique_ptr<rank_state[]> ranks_;
-  std::atomic<bool> somebody_left_{false};
+  std::atomic<bool> any_left_{false};
 
   std::atomic<bool> halted_{false};
   std::atomic<bool> failed_{false};

@@ -70,8 +70,8 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
-  // The queue plays no part: what has been put into a cpu's queue is done. Throws cairn::error when a rank
-  // has failed, or when options::max_in_flight calls of this rank are not over.
+  // The queue plays no part: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
+  // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
   template <class Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
     return start({detail::rank_call::kind::sum_float, 0, span.data(), span.size()});
@@ -121,7 +121,7 @@ public:
       throw input_error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 or more");
     if (chosen.max_in_flight < 1) throw input_error("threads: max_in_flight is 0, but must be 1 or more");
     if (chosen.deadline.count() < 1) throw input_error("threads: the deadline must be 1 ms or more");
-    // A later end of the clock than anybody lives to see, and no overflow.
+    // A year: longer than any wait, and no overflow.
     options_.deadline = std::min<std::chrono::milliseconds>(chosen.deadline, std::chrono::hours(24 * 365));
   }
 

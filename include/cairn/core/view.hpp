@@ -9,8 +9,10 @@
 
 namespace cairn {
 
-// Somebody else's memory, read as rows of numbers; `stride` is the distance between the starts of two rows, in
-// elements. Element (r, c) is data[r * stride + c]. Copies freely and owns nothing.
+// A view of an array that lies elsewhere. Both views below copy freely and own nothing.
+
+// Rows of elements; `stride` is the distance between the starts of two rows, in elements. Element (r, c) is
+// data[r * stride + c]. Kernels take it.
 template <class T>
 struct matrix {
   T* data = nullptr;
@@ -31,8 +33,8 @@ struct matrix {
   constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
 
-// Somebody else's memory, read as `rows` samples of one shape, one after another without gaps. It copies freely,
-// owns nothing, and is a contiguous range, so it goes where a std::span<T> is wanted.
+// `rows` samples of one shape, one after another without gaps: what datasets, loaders and trainers hand in and out. It
+// is a contiguous range, so it goes where a std::span<T> is wanted.
 template <class T>
 class tensor_view {
 public:

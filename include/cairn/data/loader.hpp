@@ -24,7 +24,7 @@
 namespace cairn {
 
 struct loader_options {
-  std::size_t rows = 0;     // samples in a batch, at most as many as it has room for; 0: so many
+  std::size_t rows = 0;     // samples in a batch, at most its capacity; 0: its capacity
   bool drop_last = false;   // leave out a last batch that is not full
   std::size_t prefetch = 2; // batches made ahead by a thread; 0: no thread
   std::uint64_t seed = 0;   // of the transform's random numbers

@@ -21,7 +21,7 @@ struct digit_images {
   image_dataset<T> test;
 };
 
-// Mean and standard deviation of MNIST's training pixels, as everybody uses them.
+// Mean and standard deviation of MNIST's training pixels, as they are commonly used.
 inline constexpr pixel_scale mnist_scale{.mean = 0.1307, .deviation = 0.3081};
 
 namespace detail {

@@ -15,7 +15,7 @@
 
 namespace cairn::detail {
 
-// Makes numbered things ahead of the one who takes them: make(slot, index, cancelled) fills a slot, on a thread of its
+// Makes numbered things ahead of their use: make(slot, index, cancelled) fills a slot, on a thread of its
 // own, and next() hands slots over in the order of the indices. There is one slot more than things ahead, the one that
 // the taker holds; a slot is filled again only after the taker has asked for the next one. With nothing ahead there is
 // one slot and no thread, and next() makes the thing itself.
@@ -98,7 +98,7 @@ private:
       }
       lock.lock();
       busy_ = false;
-      if (!cancelled_) { // else nobody wants it any more, and the slot may be half filled
+      if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
         failure_ = failure;
         if (!failure) ++made_;
       }

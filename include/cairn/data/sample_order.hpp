@@ -50,14 +50,14 @@ constexpr std::uint64_t not_negative(I number, const char* whose, const char* wh
 }
 
 // One rank of `size`.
-struct place {
+struct rank_share {
   std::size_t rank = 0;
   std::size_t size = 1;
 };
 
 template <std::integral I, std::integral J>
-constexpr place checked_place(I rank, J size, const char* whose) {
-  const place here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
+constexpr rank_share checked_share(I rank, J size, const char* whose) {
+  const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
                    static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
   if (here.rank >= here.size) {
     std::string text = whose;

@@ -14,7 +14,7 @@
 
 namespace cairn {
 
-// A dataset over somebody else's memory, without a copy: row i of both views is sample i. The memory has to outlive
+// A dataset over the caller's memory, without a copy: row i of both views is sample i. The memory has to outlive
 // it. Throws input_error where the views have different numbers of rows.
 template <class Input, class Target>
 class view_dataset {

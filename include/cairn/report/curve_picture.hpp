@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/core/explain.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/memory_curve.hpp>
@@ -31,7 +30,7 @@ struct curve_settings {
 
 namespace detail {
 
-// The curve and what stands beside it, in bytes to the right and costs relative to store_all upwards.
+// The curve and what stands beside it: bytes to the right, costs relative to store_all upwards.
 template <class Curve>
 class curve_chart {
 public:
@@ -63,7 +62,7 @@ public:
   void add_policy() {
     using plan =
         blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
-    const std::string name = typed_name(type_name<Policy>());
+    const std::string name = name_of<Policy>();
     const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
     const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
     for (chart_line& line : chart_.lines)
@@ -79,7 +78,8 @@ public:
   // the right are lower, so that they pass below the names of those to the left.
   void add_budgets(std::span<const std::size_t> budgets) {
     std::vector<std::size_t> sorted(budgets.begin(), budgets.end());
-    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      for (std::size_t k = i; k > 0 && sorted[k] < sorted[k - 1]; --k) std::swap(sorted[k], sorted[k - 1]);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       const auto step = curve_.within(sorted[i]);
       const chart_point at = point_of(step.plan.memory.arena, curve_.cost_of(step.plan.training.ops()));
@@ -110,7 +110,7 @@ private:
   void add_point(std::string name, const char* colour, const chart_point& at) {
     chart_.lines.push_back(
         {.name = std::move(name),
-         .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + fixed(at.y, 2) + " ×",
+         .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
          .colour = colour,
          .points = {at}});
   }

@@ -14,7 +14,7 @@ namespace cairn {
 
 namespace detail {
 
-// The type as its user typed it: without the namespace, and without what compilers add to numbers.
+// A type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -27,7 +27,7 @@ inline std::string typed_name(std::string_view name) {
     if (name[i] == ' ' && !out.empty() && out.back() == '>') continue; // "> >"
     out += name[i];
   }
-  constexpr std::string_view ending = ", true>"; // a default that nobody types
+  constexpr std::string_view ending = ", true>"; // a default that is not typed
   for (std::size_t at = 0; (at = out.find(ending, at)) != std::string::npos;)
     out.erase(at, ending.size() - 1);
   // percent<20> is an alias, of which the compiler shows what it stands for.
@@ -50,6 +50,12 @@ struct names_of<pack<Elements...>> {
 };
 
 } // namespace detail
+
+// The name of a layer, a policy or any other type as it was typed: name_of<revolve<3>>() is "revolve<3>".
+template <class T>
+std::string name_of() {
+  return detail::typed_name(type_name<T>());
+}
 
 // The name of every stage of a blueprint, for pictures and tables.
 template <class Blueprint>

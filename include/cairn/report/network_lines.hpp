@@ -17,7 +17,7 @@
 
 namespace cairn {
 
-// A span [begin, end) of the flat gradient buffer, in numbers.
+// A span [begin, end) of the flat gradient buffer, in elements.
 struct gradient_span {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -29,15 +29,14 @@ struct network_line {
   std::string name;      // as it was typed; a block by its kind, as what it is made of are the next lines
   std::size_t level = 0; // in how many blocks and repetitions it stands
   bool group = false;    // a Repeat of several stages: no stage itself, the sum of the lines below it
-  std::size_t times = 0; // so many stages; of a group: repetitions
+  std::size_t times = 0; // how many stages; of a group: how many repetitions
   shape output_shape{};  // of one sample
-  std::vector<std::size_t>
-      positions{}; // in the chain in which it stands, the same for each repetition of that chain
+  std::vector<std::size_t> positions{}; // in its chain, the same for each repetition of that chain
   std::size_t parameters = 0;
   std::size_t forwards = 0; // how many run in one step
-  std::size_t stored = 0; // so many of the stages keep something between forward and backward: output or tape
-  std::size_t recomputed = 0; // so many of them run forward more than once
-  std::size_t tape_bytes = 0; // kept between forward and backward: own tape, and output where it is kept
+  std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
+  std::size_t recomputed = 0; // how many of them run forward more than once
+  std::size_t tape_bytes = 0; // stored between forward and backward: own tape, and output where it is stored
   std::uint64_t flops = 0;    // of a step for one sample
   std::vector<gradient_span> gradients{}; // of each stage
 };
@@ -46,13 +45,13 @@ namespace detail {
 
 // How a step makes use of one stage. A block's chain is used as the block is.
 struct stage_use {
-  std::size_t forwards = 0;   // that keep nothing for the way back
+  std::size_t forwards = 0;   // that make no tape
   std::size_t taped = 0;      // that make the tape and the output
   std::size_t tapes_only = 0; // that make the tape alone
   std::size_t backwards = 0;
   std::size_t last_backwards = 0; // those that leave the input gradient out
-  bool tape_kept = false;         // over the turn of the whole network
-  bool output_kept = false;
+  bool tape_stored = false;       // while the whole network computes its loss
+  bool output_stored = false;
   std::size_t gradient_begin = 0; // in the flat buffer
 
   std::size_t all_forwards() const { return forwards + taped + tapes_only; }
@@ -62,8 +61,8 @@ struct stage_use {
   }
 };
 
-// How each stage of a chain is used, if the chain is used so. It follows the executor: what runs on the way up, and
-// what is left out when the output is not wanted.
+// How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
+// forward pass, and what is left out when the output is not wanted.
 template <class Chain>
 std::vector<stage_use> uses_inside(const stage_use& whole) {
   std::vector<stage_use> out(Chain::size);
@@ -82,25 +81,25 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     const bool last = t + 1 == training.lasting;
     if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
   }
-  const std::size_t ways_back = whole.backwards + whole.last_backwards;
+  const std::size_t backwards = whole.backwards + whole.last_backwards;
   for (std::size_t t = training.turn + 1; t < training.count; ++t) {
     const op& o = training.storage[t];
-    if (o.kind == op_kind::forward) forward(o, ways_back, false);
+    if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
     // Whether the chain has to make its input gradient is up to the chain around it.
-    const std::size_t without = !o.wants_input_gradient ? ways_back
+    const std::size_t without = !o.wants_input_gradient ? backwards
                                 : o.position == 0       ? whole.last_backwards
                                                         : 0;
     out[o.position].last_backwards += without;
-    out[o.position].backwards += ways_back - without;
+    out[o.position].backwards += backwards - without;
   }
   static const auto kept = kept_over_turn<Chain::size>(Chain::whole, training.ops());
   for (std::size_t i = 0; i < Chain::size; ++i) {
-    out[i].tape_kept = whole.tape_kept && kept.tape[i];
-    out[i].output_kept = whole.tape_kept && kept.value[i + 1];
+    out[i].tape_stored = whole.tape_stored && kept.tape[i];
+    out[i].output_stored = whole.tape_stored && kept.value[i + 1];
     out[i].gradient_begin = whole.gradient_begin + Chain::parameter_begin[i];
   }
-  if (Chain::whole.lent_output) out.back().output_kept = whole.output_kept; // it is the block's own
+  if (Chain::whole.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
   return out;
 }
 
@@ -122,10 +121,10 @@ struct line_writer {
     for (const stage_use& u : uses) {
       line.parameters += s.parameters;
       line.forwards += u.all_forwards();
-      line.stored += u.output_kept || (u.tape_kept && s.keeps_tape()) ? 1U : 0U;
+      line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
       line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
       line.tape_bytes +=
-          (u.tape_kept ? s.tape.at(Chain::batch) : 0) + (u.output_kept ? s.output.at(Chain::batch) : 0);
+          (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
       line.flops += u.flops(s);
       line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
     }
@@ -143,10 +142,10 @@ struct line_writer {
   }
 
   static std::string name() {
-    const std::string typed = typed_name(type_name<Body>());
+    const std::string typed = name_of<Body>();
     if constexpr (!composite<Body>::is) return typed;
     else if constexpr (composite<Body>::as == role::nested)
-      return "checkpoint<" + typed_name(type_name<typename composite<Body>::policy>()) + ">";
+      return "checkpoint<" + name_of<typename composite<Body>::policy>() + ">";
     else return typed.substr(0, typed.find('<'));
   }
 };
@@ -211,22 +210,22 @@ struct line_writer<Chain, First, Repeat<N, Block>> {
       sum.forwards += part.forwards;
       sum.tape_bytes += part.tape_bytes;
       sum.flops += part.flops;
-      sum.gradients.insert(sum.gradients.end(), part.gradients.begin(), part.gradients.end());
+      for (const gradient_span& g : part.gradients) sum.gradients.push_back(g);
     }
     out[here] = std::move(sum);
   }
 };
 
-} // namespace detail
-
 // The lines of a whole network, in the order in which its type names them. Plan is its blueprint, Body what stands in
 // it: lines_of<blueprint_of<Model, Batch>, Body>().
 template <class Plan, class Body>
 std::vector<network_line> lines_of() {
-  const detail::stage_use step{.taped = 1, .backwards = 1, .tape_kept = true};
+  const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};
   std::vector<network_line> out;
-  detail::line_writer<Plan, 0, Body>::write(out, {detail::uses_inside<Plan>(step)}, {0}, 0);
+  line_writer<Plan, 0, Body>::write(out, {uses_inside<Plan>(step)}, {0}, 0);
   return out;
 }
+
+} // namespace detail
 
 } // namespace cairn

@@ -21,7 +21,7 @@ namespace cairn {
 // What one training step of a whole network costs, at most Batch samples.
 struct step_costs {
   std::size_t peak = 0;       // bytes of the arena
-  std::size_t tape_bytes = 0; // kept between the way up and the way back
+  std::size_t tape_bytes = 0; // stored between the forward and the backward pass
   std::uint64_t flops = 0;
 };
 
@@ -158,7 +158,7 @@ private:
           .row({"peak of activations", format_bytes(costs.peak)})
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
-    const auto part = [](std::uint64_t a, std::uint64_t b) { return detail::fixed(ratio(a, b), 2); };
+    const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
     return table({"one step", "as it is", "without checkpoint", "ratio"})
         .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak),
               part(costs.peak, without.peak)})
@@ -211,7 +211,7 @@ step_costs costs_of() {
 //   std::fputs(summary<Model, 64>().text().c_str(), stdout);
 //
 // What a step of Model does with each of its stages, for at most Batch samples of T, before anything has run: output,
-// parameters, whether its activation is stored or recomputed, the bytes that are kept between forward and backward
+// parameters, whether its activation is stored or recomputed, the bytes that are stored between forward and backward
 // because of it, the FLOPs of a step, all that runs again included, and in which bucket its gradients leave. Model is
 // whatever a trainer takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
@@ -221,12 +221,12 @@ network_summary summary() {
   using plan = blueprint_of<model, Batch, T, typename replica::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
-  out.policy = detail::typed_name(type_name<typename detail::whole<model>::policy>());
+  out.policy = name_of<typename detail::whole<model>::policy>();
   out.element = type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
   out.parameter_bytes = plan::parameter_block * sizeof(T);
-  out.lines = lines_of<plan, typename detail::whole<model>::body>();
+  out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
   out.costs = detail::costs_of<plan>();
   out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
   out.checkpointed = !std::is_same_v<model, plain>;

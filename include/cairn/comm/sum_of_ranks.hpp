@@ -26,13 +26,13 @@ void add_span(T* __restrict to, std::conditional_t<Both, T, const T>* __restrict
 }
 
 // Replaces elements first … last - 1 of every rank's span by ((rank 0 + rank 1) + rank 2) + …: always this
-// order, so the bits depend neither on who computes them nor on how a span was cut. span_of(rank) is the
+// order, so the bits depend neither on the thread that computes them nor on how a span was cut. span_of(rank) is the
 // start of a span.
 //
 // The sum is made where rank 0's span lies, in blocks that stay in the first-level cache until they have been
 // copied to the other ranks: each span is read from memory once and written once.
 template <class T, class SpanOf>
-void ordered_sum(int ranks, const SpanOf& span_of, std::size_t first, std::size_t last) {
+void sum_of_ranks(int ranks, const SpanOf& span_of, std::size_t first, std::size_t last) {
   constexpr std::size_t block = 4096 / sizeof(T);
   for (; first < last; first += std::min(block, last - first)) {
     const std::size_t count = std::min(block, last - first);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <cairn/comm/ordered_sum.hpp>
+#include <cairn/comm/sum_of_ranks.hpp>
 #include <cairn/core/random.hpp>
 #include <doctest/doctest.h>
 
@@ -35,12 +35,12 @@ std::vector<T> plain_sum(const std::vector<std::vector<T>>& spans, bool backward
 
 } // namespace
 
-TEST_CASE_TEMPLATE("ordered_sum: the bits of the plain sum, on every rank", T, float, double) {
+TEST_CASE_TEMPLATE("sum_of_ranks: the bits of the plain sum, on every rank", T, float, double) {
   for (const int ranks : {1, 2, 3, 4, 7})
     for (const std::size_t count : {0UL, 1UL, 63UL, 64UL, 65UL, 1023UL, 1024UL, 5000UL}) {
       auto spans = uneven_spans<T>(ranks, count);
       const auto expected = plain_sum(spans);
-      cairn::detail::ordered_sum<T>(
+      cairn::detail::sum_of_ranks<T>(
           ranks, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 0, count);
       for (const auto& span : spans) CHECK(span == expected);
     }
@@ -49,11 +49,11 @@ TEST_CASE_TEMPLATE("ordered_sum: the bits of the plain sum, on every rank", T, f
   CHECK(plain_sum(spans) != plain_sum(spans, true));
 }
 
-TEST_CASE("ordered_sum: a part of the spans is all that is touched") {
+TEST_CASE("sum_of_ranks: a part of the spans is all that is touched") {
   auto spans = uneven_spans<float>(3, 300);
   const auto before = spans;
   const auto expected = plain_sum(spans);
-  cairn::detail::ordered_sum<float>(
+  cairn::detail::sum_of_ranks<float>(
       3, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 101, 227);
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t i = 0; i < 300; ++i)
