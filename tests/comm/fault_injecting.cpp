@@ -12,7 +12,7 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
-using cairn::fault;
+using cairn::injected_fault;
 using cairn::threads;
 using namespace std::chrono_literals;
 

@@ -31,6 +31,9 @@ std::atomic<std::size_t> allocations{0};
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
+using cairn::deadline_error;
+using cairn::input_error;
+using cairn::rank_lost;
 using cairn::threads;
 using namespace std::chrono_literals;
 

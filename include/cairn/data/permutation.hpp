@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -40,7 +39,7 @@ inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
 inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed,
                     std::uint64_t step) {
   indices.resize(count);
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
   const random_key key{.seed = seed ^ detail::shuffle_purpose, .step = step};
   std::array<std::uint32_t, 4> block{};
   for (std::size_t i = count; i > 1;

@@ -49,7 +49,10 @@ struct chart_settings {
 
 namespace detail {
 
-// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it.
+// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (What draws is a
+// template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
+// does not compile them.)
+template <class Writer>
 class line_chart_drawing {
 public:
   line_chart_drawing(const line_chart& chart, double left, double width, double plot_top, double height)
@@ -65,7 +68,7 @@ public:
     y_ = scale_of(chart.y, plot_top + height, plot_top, y0, y1);
     double ticks = 0;
     for (const double tick : ticks_of(chart.y, y_, y_ticks))
-      ticks = std::max(ticks, svg_writer::width_of(tick_text(tick, chart.y, y_), tick_style.size));
+      ticks = std::max(ticks, Writer::width_of(tick_text(tick, chart.y, y_), tick_style.size));
     x_ = scale_of(chart.x, left + ticks + 10, 0, x0, x1);
     // Names stand to the right of their line's last point. A line that ends early has room for its own in the chart.
     double end = left + width;
@@ -80,7 +83,7 @@ public:
   }
 
   // From the back to the front.
-  void draw(svg_writer& to) const {
+  void draw(Writer& to) const {
     draw_axes(to);
     for (const bool guide : {true, false})
       for (const chart_line& line : chart_.lines)
@@ -119,12 +122,12 @@ private:
   }
 
   static double label_width(const chart_line& line) {
-    return std::max(svg_writer::width_of(line.name, name_size), svg_writer::width_of(line.note, note_size));
+    return std::max(Writer::width_of(line.name, name_size), Writer::width_of(line.note, note_size));
   }
 
   // A light grid of the ticks only; the title of the y axis lies on top of it, where it can be read without turning
   // the head.
-  void draw_axes(svg_writer& to) const {
+  void draw_axes(Writer& to) const {
     to.text(left_, y_.to - 34, chart_.title, {.size = 15, .colour = "#1d242c", .bold = true});
     to.text(left_, y_.to - 14, chart_.y.title, tick_style);
     for (const double tick : ticks_of(chart_.y, y_, y_ticks)) {
@@ -142,11 +145,11 @@ private:
     to.text(x_.to, y_.from + 37, chart_.x.title, {.size = 12, .at = text_anchor::end});
   }
 
-  void draw_line(svg_writer& to, const chart_line& line) const {
+  void draw_line(Writer& to, const chart_line& line) const {
     std::string path;
     for (const chart_point& p : line.points) {
       path += path.empty() ? 'M' : 'L';
-      path += svg_writer::number(x_(p.x)) + " " + svg_writer::number(y_(p.y));
+      path += Writer::number(x_(p.x)) + " " + Writer::number(y_(p.y));
     }
     to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
                       (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
@@ -233,7 +236,7 @@ private:
   }
 
   // A label that had to move far is tied to its line's end by a hair.
-  void draw_labels(svg_writer& to) const {
+  void draw_labels(Writer& to) const {
     for (const label& l : placed_labels()) {
       const bool guide = l.line->guide;
       if (std::abs(l.y - l.wanted) > 14)
@@ -258,9 +261,10 @@ private:
 //
 // Draws charts side by side, as the text of an SVG file. Throws input_error where a line has no points, or points that
 // its axes cannot show.
-inline std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
+template <class Writer = detail::svg_writer>
+std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
   if (charts.empty()) throw input_error("draw_line_charts: expected at least one chart, found none");
-  using drawing = detail::line_chart_drawing;
+  using drawing = detail::line_chart_drawing<Writer>;
   constexpr double margin = 24;
   constexpr double between = 36;
   const bool titled = !settings.title.empty();
@@ -269,7 +273,7 @@ inline std::string draw_line_charts(std::span<const line_chart> charts, const ch
   double title = 0;
   for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
   top += title;
-  detail::svg_writer to(settings.width, top + settings.height + drawing::foot_height + 8);
+  Writer to(settings.width, top + settings.height + drawing::foot_height + 8);
   if (titled) to.text(margin, 34, settings.title, {.size = 18, .colour = "#1d242c", .bold = true});
   if (subtitled) to.text(margin, titled ? 56 : 30, settings.subtitle, {.size = 12.5});
   const double count = static_cast<double>(charts.size());

@@ -36,7 +36,8 @@ struct memory_plot {
   std::size_t peak() const { return times->ops.empty() ? 0 : live[peak_op()]; }
 
   // Lines at round numbers of bytes, the lowest being the axis.
-  void draw_grid(svg_writer& to) const {
+  template <class Writer>
+  void draw_grid(Writer& to) const {
     const chart_axis bytes{.unit = chart_unit::bytes};
     for (const double value : ticks_of(bytes, y, 6)) {
       to.line(x.from, y(value), x.to, y(value), value > 0 ? "stroke=\"#e3e7eb\"" : "stroke=\"#9aa3ad\"");
@@ -46,7 +47,8 @@ struct memory_plot {
 
   // The area is filled, as bytes times time is what a policy saves; its edge is a line of its own because the
   // fill is too light to read numbers from.
-  void draw_curve(svg_writer& to) const {
+  template <class Writer>
+  void draw_curve(Writer& to) const {
     const std::string curve = points();
     const std::string base = " " + svg_writer::number(y.from);
     to.path("M" + svg_writer::number(x(0)) + base + curve + "L" + svg_writer::number(x(times->work)) + base + "Z",
@@ -56,10 +58,14 @@ struct memory_plot {
   }
 
   // After the curve and the mark of the loss, which would cross it.
-  void draw_name(svg_writer& to) const { to.text(x.from + 6, y.to - 6, "live bytes", {.halo = 3}); }
+  template <class Writer>
+  void draw_name(Writer& to) const {
+    to.text(x.from + 6, y.to - 6, "live bytes", {.halo = 3});
+  }
 
   // The peak with its number; where given, another peak to compare with and a budget to keep, as thin lines.
-  void draw_peak(svg_writer& to) const {
+  template <class Writer>
+  void draw_peak(Writer& to) const {
     const std::size_t at = peak_op();
     const double px = x((times->ops[at].begin + times->ops[at].end) / 2);
     const double py = y(static_cast<double>(live[at]));

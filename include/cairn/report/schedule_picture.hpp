@@ -46,6 +46,7 @@ namespace detail {
 
 // Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by
 // eye.
+template <class Writer>
 class schedule_picture {
 public:
   schedule_picture(std::span<const picture_panel> panels, const picture_settings& settings)
@@ -71,7 +72,7 @@ public:
 
     // The left margin holds the widest label of a stage, or of a number of bytes. Columns whose rows are the same
     // stages need it once.
-    double margin = svg_writer::width_of("1023 MiB", 11);
+    double margin = Writer::width_of("1023 MiB", 11);
     for (std::size_t p = 0; p < panels.size(); ++p) margin = std::max(margin, rows(p, 0).label_width());
     margin += 20;
     for (const picture_panel& p : panels) shares_labels_ = shares_labels_ && p.stages.size() == most_stages;
@@ -87,7 +88,7 @@ public:
   std::string draw() const {
     double height = header_height;
     for (std::size_t p = 0; p < panels_.size(); p += columns()) height += row_height(p);
-    svg_writer to(settings_.width, height);
+    Writer to(settings_.width, height);
     to.text(20, 32, settings_.title, {.size = 18, .colour = "#1d242c", .bold = true});
     draw_legend(to, 58);
     double top = header_height;
@@ -154,20 +155,20 @@ private:
   }
 
   // Only what occurs is explained.
-  void draw_legend(svg_writer& to, double base) const {
+  void draw_legend(Writer& to, double base) const {
     double at = 20;
     for (std::size_t k = 0; k < picture_colours.size(); ++k) {
       const auto kind = static_cast<picture_kind>(k);
       if (kind != picture_kind::stored && !has(panels_, kind)) continue;
       to.rectangle(at, base - 10, 12, 12, "rx=\"2\" " + paint("fill", kind));
       to.text(at + 18, base, picture_words[k], {.size = 12, .colour = "#333"});
-      at += 18 + svg_writer::width_of(picture_words[k], 12) + 14;
+      at += 18 + Writer::width_of(picture_words[k], 12) + 14;
     }
   }
 
   // One line, or two where it is narrow: the policy and what it costs. The time is the model's, made of operations
   // only; what is measured belongs in a table.
-  void draw_facts(svg_writer& to, std::size_t p, std::size_t peak, double base) const {
+  void draw_facts(Writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
     const std::string chain_facts =
         format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
@@ -183,7 +184,7 @@ private:
       time_facts += " + " + format_fixed(exposed, 2) + " waiting for gradients";
     }
     const double left = is_narrow() ? x_of(p).from : 20;
-    const double after_name = left + svg_writer::width_of(panel.name, 14) + 18;
+    const double after_name = left + Writer::width_of(panel.name, 14) + 18;
     to.text(left, base, panel.name, {.size = 14, .colour = "#1d242c", .bold = true});
     if (is_narrow()) {
       to.text(after_name, base, peak_facts, {.size = 12});
@@ -195,7 +196,7 @@ private:
 
   // From the back to the front: grid, what is stored, ops, buckets, curve, and last the marks that people
   // look for.
-  void draw_panel(svg_writer& to, std::size_t p, double top) const {
+  void draw_panel(Writer& to, std::size_t p, double top) const {
     const picture_panel& panel = panels_[p];
     const timeline& times = times_[p];
     const axis_scale& x = x_of(p);
@@ -241,7 +242,7 @@ private:
   }
 
   // Where the forward pass ends and the backward pass begins.
-  void draw_loss(svg_writer& to, std::size_t p, double top, double bottom) const {
+  void draw_loss(Writer& to, std::size_t p, double top, double bottom) const {
     const std::span<const op> ops = panels_[p].ops;
     std::size_t loss = 0;
     while (loss < ops.size() && ops[loss].kind != op_kind::turn) ++loss;
@@ -270,14 +271,15 @@ private:
 // file. Above, time runs to the right and the stages are rows, the first at the bottom; below is the curve of live
 // bytes with its peak. Widths are predicted times: counts of operations. Throws input_error where ops and live bytes
 // do not belong together.
-inline std::string draw_schedules(std::span<const picture_panel> panels,
-                                  const picture_settings& settings = {}) {
-  return detail::schedule_picture(panels, settings).draw();
+template <class Writer = detail::svg_writer>
+std::string draw_schedules(std::span<const picture_panel> panels, const picture_settings& settings = {}) {
+  return detail::schedule_picture<Writer>(panels, settings).draw();
 }
 
 // The same for one schedule.
-inline std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
-  return draw_schedules({&panel, 1}, settings);
+template <class Writer = detail::svg_writer>
+std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
+  return draw_schedules<Writer>({&panel, 1}, settings);
 }
 
 } // namespace cairn

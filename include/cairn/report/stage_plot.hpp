@@ -68,7 +68,8 @@ struct stage_plot {
   // What is stored for later: an output or a tape, from the end of its forward to its discard. What only the
   // very next op reads is passed on, not stored, and left out. A row is one span as long as its output or its
   // tape is held, so that the two are not drawn over one another.
-  void draw_stored(svg_writer& to) const {
+  template <class Writer>
+  void draw_stored(Writer& to) const {
     struct row_state {
       bool output = false;
       bool tape = false;
@@ -108,7 +109,8 @@ struct stage_plot {
   }
 
   // All ops of one kind, in a group whose class is the kind's name.
-  void draw_ops(svg_writer& to, picture_kind kind) const {
+  template <class Writer>
+  void draw_ops(Writer& to, picture_kind kind) const {
     if (is_fine())
       return to.path(runs_of(kind), "fill=\"none\" stroke-linecap=\"square\" stroke-width=\"1.5\" " +
                                         paint("stroke", kind));
@@ -129,7 +131,8 @@ struct stage_plot {
 
   // A bucket: a line down from the end of the backward that completes it, and the time of its reduction in a lane of
   // its own.
-  void draw_buckets(svg_writer& to, std::span<const bucket_departure> leaving, double lane,
+  template <class Writer>
+  void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane,
                     double height) const {
     constexpr std::size_t max_lines = 64;
     for (const bucket_departure& b : leaving.first(leaving.size() <= max_lines ? leaving.size() : 0)) {
@@ -155,7 +158,8 @@ struct stage_plot {
   }
 
   // Names where there is room for each, else numbers, as densely as they fit.
-  void draw_labels(svg_writer& to) const {
+  template <class Writer>
+  void draw_labels(Writer& to) const {
     const std::size_t step = label_every(row, 13);
     const std::size_t last = stages.size() - 1;
     const auto add = [&](std::size_t i) {

@@ -43,10 +43,10 @@ public:
 
   // For a terminal: two spaces between columns, a rule under the header.
   std::string text() const {
-    const auto columns = measure(0);
+    const columns_form columns = measure(0);
     std::string rule;
-    for (const column_form& column : columns)
-      rule += (rule.empty() ? "" : "  ") + std::string(column.width, '-');
+    for (const std::size_t width : columns.width)
+      rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
     rule += '\n';
     std::string out;
     for (std::size_t l = 0; l < lines_.size(); ++l) {
@@ -65,10 +65,10 @@ public:
     table safe = *this;
     for (auto& cells : safe.lines_)
       for (auto& cell : cells) cell = without_bars(cell);
-    const auto columns = safe.measure(3); // the rule under a column needs three characters
+    const columns_form columns = safe.measure(3); // the rule under a column needs three characters
     std::string rule = "|";
-    for (const column_form& column : columns)
-      rule += " " + std::string(column.width - 1, '-') + (column.right ? ": |" : "- |");
+    for (std::size_t c = 0; c < columns_; ++c)
+      rule += " " + std::string(columns.width[c] - 1, '-') + (columns.right[c] ? ": |" : "- |");
     std::string out;
     for (std::size_t l = 0; l < lines_.size(); ++l) {
       out += "| " + joined(safe.lines_[l], columns, " | ") + " |\n";
@@ -78,9 +78,9 @@ public:
   }
 
 private:
-  struct column_form {
-    std::size_t width = 0;
-    bool right = false;
+  struct columns_form {
+    std::vector<std::size_t> width;
+    std::vector<std::size_t> right; // 1: aligned to the right
   };
 
   // Begins as a number does, after a sign or a "~": what follows is taken for its unit.
@@ -88,12 +88,12 @@ private:
     cell.remove_prefix(std::min(cell.size(), cell.find_first_not_of("+-.~<>")));
     return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
   }
-  static std::string joined(const std::vector<std::string>& cells, const std::vector<column_form>& columns,
+  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns,
                             const char* between) {
     std::string out;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::string space(columns[c].width - detail::characters(cells[c]), ' ');
-      out += (c > 0 ? between : "") + (columns[c].right ? space + cells[c] : cells[c] + space);
+      const std::string space(columns.width[c] - detail::characters(cells[c]), ' ');
+      out += (c > 0 ? between : "") + (columns.right[c] ? space + cells[c] : cells[c] + space);
     }
     return out;
   }
@@ -108,18 +108,20 @@ private:
   }
 
   // A cell that is empty or a dash says that there is no number: it decides nothing.
-  std::vector<column_form> measure(std::size_t least) const {
-    std::vector<column_form> out(columns_);
+  columns_form measure(std::size_t least) const {
+    columns_form out;
+    out.width.resize(columns_, least);
+    out.right.resize(columns_, 0);
     for (std::size_t c = 0; c < columns_; ++c) {
       bool number = false;
       bool other = false;
       for (std::size_t l = 0; l < lines_.size(); ++l) {
         const std::string& cell = lines_[l][c];
-        out[c].width = std::max({least, out[c].width, detail::characters(cell)});
+        out.width[c] = std::max(out.width[c], detail::characters(cell));
         if (l == 0 || cell.empty() || cell == "-") continue;
         (is_number(cell) ? number : other) = true;
       }
-      out[c].right = number && !other;
+      out.right[c] = number && !other ? 1 : 0;
     }
     return out;
   }

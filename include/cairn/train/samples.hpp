@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
 #include <string>
 #include <type_traits>
 
