@@ -287,8 +287,9 @@ private:
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
 //   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
-// Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG file. Above, time runs to
-// the right and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak.
+// Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG
+// file. Above, time runs to the right and the stages are rows, the first at the bottom; below is the curve of live
+// bytes with its peak.
 // Widths are predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not
 // belong together.
 inline std::string draw_schedules(std::span<const picture_panel> panels,
