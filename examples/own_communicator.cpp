@@ -12,6 +12,8 @@
 
 #include <cairn/cairn.hpp>
 
+#include "toy_dataset.hpp"
+
 using namespace cairn;
 
 // own code: a communicator
@@ -50,7 +52,7 @@ std::array<std::uint64_t, 2> train_over(Join join) {
   threads{2}.run([&](threads::rank& rank) {
     auto&& joined = join(rank);
     trainer<ddp<Net, Communicator, bucket_bytes<8_KiB>>, MSELoss, SGD, batch<rows>> train{
-        joined, SGD{.learning_rate = 0.01, .momentum = 0.9}, seed{1}};
+        joined, SGD{.learning_rate = 0.01, .momentum = 0.9}, {.seed = 1}};
     for (const auto& [inputs, targets] : loader{data, sampler{rank, 0}, batch<rows>{}})
       train.step(inputs, targets);
     weights[static_cast<std::size_t>(rank.rank())] = train.checksum();

@@ -9,6 +9,8 @@
 
 #include <cairn/cairn.hpp>
 
+#include "toy_dataset.hpp"
+
 using namespace cairn;
 
 // own code: a policy
@@ -47,7 +49,7 @@ std::uint64_t train_under(const char* name, table& results) {
   using model = checkpoint<Policy, Net>;
   using plan = blueprint_of<model, rows>;
   const auto data = toy_dataset(256, {.inputs = 16});
-  trainer<model, MSELoss, SGD, batch<rows>> train{SGD{.learning_rate = 0.01}, seed{1}};
+  trainer<model, MSELoss, SGD, batch<rows>> train{SGD{.learning_rate = 0.01}, {.seed = 1}};
   for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<rows>{}})
     train.step(inputs, targets);
   const auto megaflops = flops(plan::whole, plan::training.ops()) * rows / 1'000'000;

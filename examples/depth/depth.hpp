@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/net/names.hpp>
-#include <cairn/plan/budget.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/budget.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -67,7 +67,7 @@ figures measure(const job& j, const std::function<void()>& stepped,
                 const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
   using namespace cairn;
   trainer<Model, CrossEntropyLoss, SGD, batch<samples>> train{
-      SGD{.learning_rate = 1e-3, .momentum = 0.9}, seed{1}, {.threads = j.threads}, planned};
+      SGD{.learning_rate = 1e-3, .momentum = 0.9}, {.seed = 1, .threads = j.threads, .schedule = planned}};
   // Each block adds little, so that the sum of a thousand stays near the input.
   train.for_each([](const auto& p) {
     for (float& w : p.numbers) w /= static_cast<float>(Depth);
@@ -99,16 +99,16 @@ inline constexpr std::size_t bytes_of_a_step = std::size_t{2} << 20;
 using two_mebibytes = cairn::budget<bytes_of_a_step>;
 
 template <class Policy>
-std::string name_of() {
+std::string name_of_policy() {
   if constexpr (std::is_same_v<Policy, two_mebibytes>) return "budget<2_MiB>";
-  else return cairn::detail::typed_name(cairn::type_name<Policy>());
+  else return cairn::name_of<Policy>();
 }
 
 // What the compiler plans.
 template <std::size_t Depth, class... Policies>
 std::vector<candidate> candidates() {
   using namespace cairn;
-  return {candidate{Depth, name_of<Policies>(), "compiler",
+  return {candidate{Depth, name_of_policy<Policies>(), "compiler",
                     static_cast<double>(
                         flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
                               blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
@@ -126,7 +126,7 @@ candidate candidate_of_now(cairn::run_time_plan plan) {
   using net = deep_net<Depth>;
   const typename memory_curve<net, samples>::step step{std::move(plan)};
   const auto cost = flops(blueprint_of<net, samples>::whole, step.plan.training.ops());
-  return {Depth, name_of<Policy>(), "program", static_cast<double>(cost) * samples,
+  return {Depth, name_of_policy<Policy>(), "program", static_cast<double>(cost) * samples,
           [step](const job& j, const auto& stepped) {
             return measure<Depth, checkpoint<store_all, net>>(j, stepped, step);
           }};

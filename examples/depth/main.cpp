@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/report/file.hpp>
+#include <cairn/data/file.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/line_chart.hpp>
 #include <cairn/report/progress.hpp>
 #include <cairn/report/table.hpp>
 
-#include "../arguments.hpp"
+#include "../command_line.hpp"
 #include "depth.hpp"
 
 using namespace cairn;
@@ -44,7 +44,7 @@ constexpr std::array<ink, 5> inks{{{"store_all", "#46515e", ""},
                                    {"recompute_all", "#a02c6b", ""},
                                    {"budget", "#1d8a5b", "<2_MiB>"}}};
 
-std::vector<std::size_t> numbers_in(std::string_view list, const arguments& given) {
+std::vector<std::size_t> numbers_in(std::string_view list, const command_line& given) {
   std::vector<std::size_t> out;
   while (!list.empty()) {
     const std::string_view word = list.substr(0, list.find(','));
@@ -59,7 +59,7 @@ std::vector<std::size_t> numbers_in(std::string_view list, const arguments& give
 }
 
 // Asks for the networks that are chosen only: some are planned when they are asked for.
-std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const arguments& given) {
+std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const command_line& given) {
   constexpr std::array<std::pair<std::size_t, std::vector<candidate> (*)()>, 5> lists{
       {{10, &depth_10}, {30, &depth_30}, {100, &depth_100}, {300, &depth_300}, {1000, &depth_1000}}};
   std::vector<candidate> out;
@@ -77,7 +77,7 @@ const measured& plain(const std::vector<measured>& all, std::size_t depth) {
       all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
 }
 
-std::string times(double ratio) { return detail::fixed(ratio, 2) + " ×"; }
+std::string times(double ratio) { return format_fixed(ratio, 2) + " ×"; }
 
 table as_table(const std::vector<measured>& all) {
   table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step",
@@ -86,7 +86,7 @@ table as_table(const std::vector<measured>& all) {
     const measured& base = plain(all, m.depth);
     out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned),
              format_bytes(m.of.measured),
-             detail::fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
+             format_fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
              format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds),
              times(m.flops / base.flops), format_checksum(m.of.weights)});
   }
@@ -169,7 +169,7 @@ int main(int count, char** words) {
   job j;
   std::string depths = "10,30,100,300,1000";
   std::string picture = "depth.svg";
-  arguments given("depth", "measures memory and time of networks of growing depth under several policies");
+  command_line given("depth", "measures memory and time of networks of growing depth under several policies");
   given.add("depths", depths, "which of 10, 30, 100, 300 and 1000 blocks")
       .add("steps", j.steps, "timed steps of each")
       .add("threads", j.threads, "threads inside one operation")

@@ -19,14 +19,14 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <cairn/cairn.hpp>
 
-#include "../arguments.hpp"
+#include "../command_line.hpp"
+#include "../toy_dataset.hpp"
 
 using namespace cairn;
 
@@ -95,17 +95,17 @@ result run_ranks(const job& j, const dataset& data, const char* name, Make make,
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
       batches.set_sampler(sampler{rank, epoch});
       for (const auto& [inputs, targets] : batches) {
-        const double loss = step(*train, rank, inputs, targets);
+        const double loss = step(train, rank, inputs, targets);
         bar.advance(inputs.rows() * static_cast<std::size_t>(j.ranks), {{"loss", loss}});
       }
     }
-    const auto momentum = train->optimizer_state(0);
+    const auto momentum = train.optimizer_state(0);
     momenta[static_cast<std::size_t>(rank.rank())].assign(momentum.begin(), momentum.end());
     if (!first) return;
     bar.finish();
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    out.loss = whole_loss(*train, data);
-    out.weights = train->checksum();
+    out.loss = whole_loss(train, data);
+    out.weights = train.checksum();
   });
   for (const auto& momentum : momenta)
     out.drift = std::max(out.drift, largest_difference(momenta[0], momentum));
@@ -120,7 +120,7 @@ const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& t
 template <class Net, class... Options>
 result replicas(const job& j, const dataset& data, const char* name) {
   const auto make = [](threads::rank& rank) {
-    return std::make_unique<training<ddp<Net, threads::rank, Options...>>>(rank, optimizer, seed{7});
+    return training<ddp<Net, threads::rank, Options...>>{rank, optimizer, {.seed = 7}};
   };
   return run_ranks(j, data, name, make, plain_step);
 }
@@ -128,15 +128,15 @@ result replicas(const job& j, const dataset& data, const char* name) {
 template <class Net>
 result one(job j, const dataset& data, const char* name) {
   j.ranks = 1;
-  return run_ranks(
-      j, data, name, [](auto&) { return std::make_unique<training<Net>>(optimizer, seed{7}); }, plain_step);
+  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7}}; };
+  return run_ranks(j, data, name, make, plain_step);
 }
 
 // As many micro-batches as ranks, each of what that rank would have read.
 template <class Net>
 result accumulate(const job& j, const dataset& data, const char* name) {
   result out;
-  training<Net> train{optimizer, seed{7}};
+  training<Net> train{optimizer, {.seed = 7}};
   const auto parts = static_cast<std::size_t>(j.ranks);
   std::vector<std::unique_ptr<reading>> batches;
   for (std::size_t part = 0; part < parts; ++part)
@@ -170,7 +170,7 @@ result accumulate(const job& j, const dataset& data, const char* name) {
 // with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
 template <class Net>
 result average(const job& j, const dataset& data, const char* name) {
-  const auto make = [](auto&) { return std::make_unique<training<Net>>(optimizer, seed{7}); };
+  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7}}; };
   const auto step = [](auto& train, threads::rank& rank, const auto& inputs, const auto& targets) {
     const double loss = train.step(inputs, targets);
     auto sum = rank.all_reduce(train.device().compute(), train.parameters());
@@ -209,7 +209,7 @@ constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"
                            make_size<3, 512>("large")};
 static_assert(sizes[0].parameters == 1'021 && sizes[1].parameters == 40'501);
 
-int climb(const job& j, const arguments& given) {
+int climb(const job& j, const command_line& given) {
   if (j.ranks < 1) given.fail("--ranks is at least 1");
   std::printf(
       "generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank\n",
@@ -228,7 +228,7 @@ int climb(const job& j, const arguments& given) {
       std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
       results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(j.ranks),
                    format_duration(got.seconds),
-                   format_rate(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
+                   format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
                    format_checksum(got.weights), alone ? "-" : drift.data()});
     }
   if (results.size() == 0) given.fail("no such --rung or --size; --help lists them");
@@ -240,7 +240,7 @@ int climb(const job& j, const arguments& given) {
 
 int main(int count, char** words) {
   job j;
-  arguments given("ffnet", "the ladder of data-parallel training");
+  command_line given("ffnet", "the ladder of data-parallel training");
   given.add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
       .add("size", j.size, "small (1,021 parameters), medium (40,501), large, or all")
       .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")

@@ -25,7 +25,8 @@
 #include <cairn/cairn.hpp>
 
 #include "../arena_use.hpp"
-#include "../arguments.hpp"
+#include "../command_line.hpp"
+#include "../digits.hpp"
 
 using namespace cairn;
 
@@ -85,14 +86,6 @@ template <class Policy>
 result run(const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
   result out;
   threads{j.ranks}.run([&](threads::rank& rank) {
-    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>> train{
-        rank,
-        SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
-        seed{j.seed},
-        {},
-        solved};
-    mark_untouched(train.arena());
-
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
     const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
     const auto order = [&](std::size_t micro, std::size_t epoch) {
@@ -108,7 +101,14 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
                                                 loader_options{.rows = j.batch, .seed = j.seed}));
 
     const std::size_t steps = j.epochs * parts[0]->size();
-    const cosine_rate rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20};
+    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>> train{
+        rank,
+        SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
+        {.seed = j.seed,
+         .learning_rate =
+             cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
+         .schedule = solved}};
+    mark_untouched(train.arena());
     progress bar(j.epochs * parts[0]->samples() * readers,
                  {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
     std::vector<double> seconds;
@@ -120,7 +120,6 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
       for (auto& part : parts) next.push_back(part->begin());
       for (; next[0] != std::default_sentinel; ++next.back()) {
         const auto start = std::chrono::steady_clock::now();
-        train.learning_rate(rate.at(train.steps()));
         for (std::size_t micro = 0; micro + 1 < j.accumulate; ++micro, ++next[micro - 1])
           train.accumulate(next[micro]->inputs, next[micro]->targets);
         const auto& [images, labels] = *next.back();
@@ -211,7 +210,7 @@ std::vector<std::string> split(const std::string& list) {
   return words;
 }
 
-std::vector<entry> chosen_by(const job& j, const arguments& given) {
+std::vector<entry> chosen_by(const job& j, const command_line& given) {
   std::vector<entry> chosen;
   if (j.policy.empty() && !j.budget.empty()) return chosen;
   for (const std::string& word : split(j.policy.empty() ? "sqrt_n" : j.policy)) {
@@ -237,7 +236,7 @@ struct solved_budgets {
   std::optional<solved_curve> curve; // empty without budgets
   std::vector<solved_curve::step> steps;
 
-  solved_budgets(const job& j, const arguments& given) {
+  solved_budgets(const job& j, const command_line& given) {
     if (j.costs != "flops" && j.costs != "measured")
       given.fail("--costs are flops or measured, not " + j.costs);
     if (j.budget.empty()) return;
@@ -278,7 +277,7 @@ void draw_curve_of(const job& j, const solved_budgets& solved) {
   std::printf("time against memory is drawn in %s\n", j.curve.c_str());
 }
 
-int train_chosen(const job& j, const arguments& given) {
+int train_chosen(const job& j, const command_line& given) {
   const std::vector<entry> chosen = chosen_by(j, given);
   if (j.ranks < 1 || j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
@@ -317,7 +316,7 @@ int train_chosen(const job& j, const arguments& given) {
 
 int main(int count, char** words) {
   job j;
-  arguments given("mnist", "trains a residual network on handwritten digits");
+  command_line given("mnist", "trains a residual network on handwritten digits");
   given
       .add("policy", j.policy,
            "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew [sqrt_n, without "

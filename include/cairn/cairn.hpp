@@ -2,63 +2,54 @@
 // The roof: everything that needs no CUDA compiler and no optional component, from the ground floor up.
 #pragma once
 
-#include <cairn/core/batch.hpp>   // how many rows a step has room for, as a type
-#include <cairn/core/bundle.hpp>  // the shapes of several tensors and of constants
-#include <cairn/core/config.hpp>  // the version, and the only macros
-#include <cairn/core/error.hpp>   // what is thrown
-#include <cairn/core/explain.hpp> // types made to be read in an error
-#include <cairn/core/list.hpp>    // room for items, known to the compiler or at run time
-#include <cairn/core/memory.hpp>  // bytes and alignment
-#include <cairn/core/pack.hpp>    // a list of types, each at a position
-#include <cairn/core/random.hpp>  // random numbers as a function of seed, step and position
-#include <cairn/core/shape.hpp>   // the extents of one sample
-#include <cairn/core/view.hpp>    // somebody's memory as a matrix
+#include <cairn/core/accumulated.hpp>   // the type in which sums are kept
+#include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/config.hpp>        // the version, and the only macros
+#include <cairn/core/element.hpp>       // what the elements of a tensor are
+#include <cairn/core/error.hpp>         // what is thrown
+#include <cairn/core/explain.hpp>       // types made to be read in an error
+#include <cairn/core/fraction.hpp>      // a number as a template argument
+#include <cairn/core/memory.hpp>        // bytes and alignment
+#include <cairn/core/pack.hpp>          // a list of types, each at a position
+#include <cairn/core/plain_array.hpp>   // room for items, known to the compiler or at run time
+#include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
+#include <cairn/core/random_normal.hpp> // normal numbers from random_key
+#include <cairn/core/shape.hpp>         // the extents of one sample
+#include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
+#include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
+#include <cairn/core/tensors.hpp>       // the memory of a list of tensors
+#include <cairn/core/view.hpp>          // somebody's memory as a matrix
 
-#include <cairn/plan/arrange.hpp>          // lifetimes to offsets in one arena
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
-#include <cairn/plan/budget.hpp>           // the cheapest schedule within some bytes, solved by the compiler
-#include <cairn/plan/buffer.hpp>           // a buffer and how long it lives
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
-#include <cairn/plan/equal_slots.hpp>      // buffers of one size
 #include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
-#include <cairn/plan/front.hpp>            // the best ways for every number of bytes
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
 #include <cairn/plan/kept.hpp>             // what is kept over the turn
-#include <cairn/plan/ledger.hpp>           // every stage's bytes and costs, as a solver sees them
-#include <cairn/plan/lifetimes.hpp>        // from schedule to lifetimes
 #include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
-#include <cairn/plan/one_by_one.hpp>       // places buffers one after another
 #include <cairn/plan/op.hpp>               // one op of a schedule
 #include <cairn/plan/operands.hpp>         // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>    // schedule, places and buckets of a chain, in arrays of just their size
-#include <cairn/plan/policies.hpp>   // what is stored and what is made again
-#include <cairn/plan/proof.hpp>      // proves that a schedule is right
-#include <cairn/plan/repetition.hpp> // where a chain repeats itself
-#include <cairn/plan/revolve.hpp>    // the fewest forwards with so many stored inputs
-#include <cairn/plan/route.hpp>      // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp> // a plan made when the program runs
-#include <cairn/plan/schedule.hpp>      // the ops of one step
-#include <cairn/plan/search_states.hpp> // the states of a short chain
-#include <cairn/plan/searched.hpp>      // a short chain searched in constant expressions
-#include <cairn/plan/short_search.hpp>  // the cheapest of all schedules of a short chain
-#include <cairn/plan/slots.hpp>         // a chain solved in constant expressions
-#include <cairn/plan/solver.hpp>        // the whole curve of cost against memory
-#include <cairn/plan/stack_first.hpp>   // the linear arrangement
-#include <cairn/plan/stretch.hpp>       // how a part of a chain can be walked back
+#include <cairn/plan/plan_of.hpp>          // schedule, places and buckets of a chain, in arrays of just their size
+#include <cairn/plan/plan_route.hpp>       // a route planned when the program runs
+#include <cairn/plan/policies.hpp>         // what is stored and what is made again
+#include <cairn/plan/proof.hpp>            // proves that a schedule is right
+#include <cairn/plan/revolve.hpp>          // the fewest forwards with so many stored inputs
+#include <cairn/plan/route.hpp>            // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
+#include <cairn/plan/schedule.hpp>         // the ops of one step
+#include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
+#include <cairn/plan/solve/searched.hpp>   // a short chain searched in constant expressions
+#include <cairn/plan/solve/slots.hpp>      // a chain solved in constant expressions
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
-#include <cairn/data/data_partitioner.hpp>    // one dataset split among ranks, as in the tutorial
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
-#include <cairn/data/digit_images.hpp>        // images of digits with their labels
-#include <cairn/data/digit_strokes.hpp>       // digits as curves of a pen
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
-#include <cairn/data/generated_digits.hpp>    // digits drawn by a program
+#include <cairn/data/file.hpp>                // a file that is there whole or not at all
 #include <cairn/data/idx.hpp>                 // reads the IDX format
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
@@ -66,141 +57,153 @@
 #include <cairn/data/mnist.hpp>               // handwritten digits
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
-#include <cairn/data/random_normal.hpp>       // normal numbers from random_key
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
 #include <cairn/data/tensor_dataset.hpp>      // samples in somebody's memory
-#include <cairn/data/tensor_view.hpp>         // somebody's memory as samples of one shape
-#include <cairn/data/toy_dataset.hpp>         // generated numbers to learn
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
-#include <cairn/ops/activation.hpp>              // what a product can apply to its result
-#include <cairn/ops/adam/adam.hpp>               // one update of Adam and AdamW
-#include <cairn/ops/adam/cpu.hpp>                // adam on a cpu
-#include <cairn/ops/add/add.hpp>                 // the sum of two tensors
-#include <cairn/ops/add/cpu.hpp>                 // add on a cpu
-#include <cairn/ops/column_sums/column_sums.hpp> // the sum of every column
-#include <cairn/ops/column_sums/cpu.hpp>         // column sums on a cpu
-#include <cairn/ops/copy/copy.hpp>               // the same numbers at another place
-#include <cairn/ops/copy/cpu.hpp>                // copy on a cpu
-#include <cairn/ops/cpu.hpp>                     // every op on a cpu
-#include <cairn/ops/dropout/cpu.hpp>             // dropout on a cpu
-#include <cairn/ops/dropout/dropout.hpp>         // sets numbers to zero at random
-#include <cairn/ops/dropout/reference.hpp>       // dropout as its formula says it
-#include <cairn/ops/elementwise/cpu.hpp>         // elementwise on a cpu
-#include <cairn/ops/elementwise/elementwise.hpp> // one function for each element
-#include <cairn/ops/gelu/cpu.hpp>                // gelu on a cpu
-#include <cairn/ops/gelu/gelu.hpp>               // x P(x), P the normal distribution
-#include <cairn/ops/layer_norm/cpu.hpp>          // layer norm on a cpu
-#include <cairn/ops/layer_norm/layer_norm.hpp>   // rows of mean 0 and variance 1
-#include <cairn/ops/matmul/cpu.hpp>              // matmul on a cpu
-#include <cairn/ops/matmul/matmul.hpp>           // the product of two matrices, and what can be fused into it
-#include <cairn/ops/matmul/reference.hpp>        // the product as its formula says it
-#include <cairn/ops/mean_squared_error/cpu.hpp>  // mean squared error on a cpu
-#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
-#include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
-#include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
-#include <cairn/ops/scale/cpu.hpp>                                   // scale on a cpu
-#include <cairn/ops/scale/scale.hpp>                                 // every number times one factor
-#include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
-#include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
-#include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
-#include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
-#include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
+#include <cairn/ops/activation.hpp>                     // what a product can apply to its result
+#include <cairn/ops/adam/adam.hpp>                      // one update of Adam and AdamW
+#include <cairn/ops/adam/cpu.hpp>                       // adam on a cpu
+#include <cairn/ops/add/add.hpp>                        // the sum of two tensors
+#include <cairn/ops/add/cpu.hpp>                        // add on a cpu
+#include <cairn/ops/alike.hpp>                          // matrices of the same extents
+#include <cairn/ops/batch_norm/batch_norm.hpp>          // features of mean 0 and variance 1 over a batch
+#include <cairn/ops/batch_norm/cpu.hpp>                 // batch norm on a cpu
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp> // cross entropy of yes or no, from logits
+#include <cairn/ops/bce_with_logits/cpu.hpp>            // bce with logits on a cpu
+#include <cairn/ops/copy/copy.hpp>                      // the same numbers at another place
+#include <cairn/ops/copy/cpu.hpp>                       // copy on a cpu
+#include <cairn/ops/cpu.hpp>                            // every op on a cpu
+#include <cairn/ops/dropout/cpu.hpp>                    // dropout on a cpu
+#include <cairn/ops/dropout/dropout.hpp>                // sets numbers to zero at random
+#include <cairn/ops/dropout/reference.hpp>              // dropout as its formula says it
+#include <cairn/ops/elementwise/cpu.hpp>                // elementwise on a cpu
+#include <cairn/ops/embedding/cpu.hpp>                  // embedding on a cpu
+#include <cairn/ops/embedding/embedding.hpp>            // rows of a table by their indices
+#include <cairn/ops/gelu/cpu.hpp>                       // gelu on a cpu
+#include <cairn/ops/gelu/gelu.hpp>                      // x P(x), P the normal distribution
+#include <cairn/ops/l1/cpu.hpp>                         // l1 on a cpu
+#include <cairn/ops/l1/l1.hpp>                          // the mean of absolute differences
+#include <cairn/ops/layer_norm/cpu.hpp>                 // layer norm on a cpu
+#include <cairn/ops/layer_norm/layer_norm.hpp>          // rows of mean 0 and variance 1
+#include <cairn/ops/matmul/cpu.hpp>                     // matmul on a cpu
+#include <cairn/ops/matmul/matmul.hpp>                  // the product of two matrices, and what can be fused into it
+#include <cairn/ops/matmul/reference.hpp>               // the product as its formula says it
+#include <cairn/ops/mean_squared_error/cpu.hpp>         // mean squared error on a cpu
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
+#include <cairn/ops/ops.hpp>                            // the ops that a device has to bring
+#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, in a sentence
+#include <cairn/ops/relu/cpu.hpp>                       // relu on a cpu
+#include <cairn/ops/relu/relu.hpp>                      // max(x, 0)
+#include <cairn/ops/sgd/cpu.hpp>                        // sgd on a cpu
+#include <cairn/ops/sgd/sgd.hpp>                        // one update of SGD
+#include <cairn/ops/sigmoid/cpu.hpp>                    // sigmoid on a cpu
+#include <cairn/ops/sigmoid/sigmoid.hpp>                // 1 / (1 + e^-x)
+#include <cairn/ops/smooth_l1/cpu.hpp>                  // smooth l1 on a cpu
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>            // squares near 0, absolute differences beyond
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>      // softmax cross entropy on a cpu
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
-#include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
-#include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
-#include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
-#include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
+#include <cairn/ops/squared_norm/cpu.hpp>               // squared norm on a cpu
+#include <cairn/ops/squared_norm/squared_norm.hpp>      // the sum of squares
+#include <cairn/ops/tanh/cpu.hpp>                       // tanh on a cpu
+#include <cairn/ops/tanh/tanh.hpp>                      // the hyperbolic tangent
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, in a sentence
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
-#include <cairn/comm/ordered_sum.hpp>          // sums in the order of the ranks
+#include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
+#include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
+#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, in a sentence
+#include <cairn/layer/checked_layer.hpp>  // what is no layer, in a sentence
+#include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
+#include <cairn/layer/description.hpp>    // what is known of one element of a chain
+#include <cairn/layer/dropout.hpp>        // Dropout
+#include <cairn/layer/embedding.hpp>      // Embedding<Vocabulary, Width>
+#include <cairn/layer/flatten.hpp>        // Flatten
+#include <cairn/layer/gelu.hpp>           // GELU
+#include <cairn/layer/gradient_check.hpp> // is a layer right? For whoever writes one
+#include <cairn/layer/inputs.hpp>         // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>          // the concept: a function and its derivative
+#include <cairn/layer/layer_members.hpp>  // what the members of a layer look like
+#include <cairn/layer/layer_norm.hpp>     // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>         // Linear<In, Out>
+#include <cairn/layer/relu.hpp>           // ReLU
+#include <cairn/layer/sigmoid.hpp>        // Sigmoid
+#include <cairn/layer/tanh.hpp>           // Tanh
+
+#include <cairn/net/blueprint.hpp>        // all that is known of a step at compile time
+#include <cairn/net/checked_network.hpp>  // finds the first fault of a network
+#include <cairn/net/checkpoint.hpp>       // checkpoint<Policy, Net>: the same function, another schedule
+#include <cairn/net/concat.hpp>           // several branches, their results side by side
+#include <cairn/net/elements.hpp>         // packs of elements made one
+#include <cairn/net/execute.hpp>          // walks a program
+#include <cairn/net/frame.hpp>            // what one walk of a chain works with
+#include <cairn/net/frozen.hpp>           // parts whose parameters are not learnt
+#include <cairn/net/function_of.hpp>      // the function of a network, without its schedule
+#include <cairn/net/fused_update.hpp>     // the same training, updating inside backward
+#include <cairn/net/inner_blueprints.hpp> // the blueprints of the chains in a block
+#include <cairn/net/made_of.hpp>          // what the types of a network are made of
+#include <cairn/net/memory_curve.hpp>     // what a step costs for every number of bytes
+#include <cairn/net/one_chain.hpp>        // a block that is one chain
+#include <cairn/net/pass_on.hpp>          // tensors that go past a layer
+#include <cairn/net/program.hpp>          // a blueprint with code
+#include <cairn/net/repeat.hpp>           // Repeat<N, Block>
+#include <cairn/net/residual.hpp>         // Residual<Layers...>
+#include <cairn/net/sequential.hpp>       // Sequential<Layers...>
+#include <cairn/net/solved_step.hpp>      // a schedule solved when the program runs, as a trainer takes it
+#include <cairn/net/walk.hpp>             // the values along a chain
+#include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong
+
+#include <cairn/train/adam.hpp>                 // Adam
+#include <cairn/train/adamw.hpp>                // AdamW
+#include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
+#include <cairn/train/checked_loss.hpp>         // what is no loss, in a sentence
+#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, in a sentence
+#include <cairn/train/checked_training.hpp>     // finds the first argument of a trainer that does not fit
+#include <cairn/train/clip.hpp>                 // gradient clipping by norm
+#include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss
+#include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
+#include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
+#include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
+#include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
+#include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
+#include <cairn/train/loss.hpp>                 // what a loss is lent
+#include <cairn/train/measured_costs.hpp>       // the time of every stage on this machine
+#include <cairn/train/model.hpp>                // a network that computes: parameters, buffers, evaluation
+#include <cairn/train/mse_loss.hpp>             // MSELoss
+#include <cairn/train/optimizer.hpp>            // the concept, and what an update is lent
+#include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
+#include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
+#include <cairn/train/reduction.hpp>            // buckets of gradients on their way
+#include <cairn/train/replica.hpp>              // what a model and a trainer have in common
+#include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
+#include <cairn/train/sgd.hpp>                  // SGD
+#include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
+#include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
+#include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
+#include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
+#include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
+#include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
+
 #include <cairn/report/axis.hpp>             // the ticks of an axis
-#include <cairn/report/chart_axis.hpp>       // an axis of a chart, linear or logarithmic
-#include <cairn/report/file.hpp>             // a file that is there whole or not at all
+#include <cairn/report/curve_picture.hpp>    // time against memory, drawn
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
+#include <cairn/report/names.hpp>            // the names of what a network is made of
+#include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
+#include <cairn/report/summary.hpp>          // a network as a table
 #include <cairn/report/svg.hpp>              // the elements of a drawing
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
-
-#include <cairn/layer/bundle_layer.hpp>    // the concept: a layer of several tensors
-#include <cairn/layer/checked_calls.hpp>   // a layer that cannot be called, in a sentence
-#include <cairn/layer/checked_layer.hpp>   // what is no layer, in a sentence
-#include <cairn/layer/describe.hpp>        // what a layer says of itself, with the defaults
-#include <cairn/layer/describe_bundle.hpp> // such a layer as numbers
-#include <cairn/layer/dropout.hpp>         // Dropout
-#include <cairn/layer/flatten.hpp>         // Flatten
-#include <cairn/layer/gelu.hpp>            // GELU
-#include <cairn/layer/input.hpp>           // Input<Extents...>, the shape a network takes
-#include <cairn/layer/inputs.hpp>          // several tensors and constants for a network
-#include <cairn/layer/layer.hpp>           // the concept: a function and its derivative
-#include <cairn/layer/layer_fault.hpp>     // what keeps a type from being a layer
-#include <cairn/layer/layer_members.hpp>   // what the members of a layer look like
-#include <cairn/layer/layer_norm.hpp>      // LayerNorm<Features>
-#include <cairn/layer/linear.hpp>          // Linear<In, Out>
-#include <cairn/layer/relu.hpp>            // ReLU
-#include <cairn/layer/sigmoid.hpp>         // Sigmoid
-#include <cairn/layer/tanh.hpp>            // Tanh
-
-#include <cairn/net/blueprint.hpp>          // all that is known of a step at compile time
-#include <cairn/net/bundle_facts.hpp>       // what a chain of several tensors asks its elements
-#include <cairn/net/bundle_shapes.hpp>      // their shapes and gradients, from joint to joint
-#include <cairn/net/bundle_steps.hpp>       // finds them, and takes them past a stage
-#include <cairn/net/checked_loss.hpp>       // what is no loss, in a sentence
-#include <cairn/net/checked_network.hpp>    // finds the first fault of a network
-#include <cairn/net/checkpoint.hpp>         // checkpoint<Policy, Net>: the same function, another schedule
-#include <cairn/net/composite.hpp>          // a chain as a stage of another
-#include <cairn/net/cross_entropy_loss.hpp> // CrossEntropyLoss
-#include <cairn/net/curve_picture.hpp>      // time against memory, drawn
-#include <cairn/net/element_stage.hpp>      // a layer or a block as a stage of its chain
-#include <cairn/net/elements.hpp>           // packs of elements made one
-#include <cairn/net/execute.hpp>            // walks a program
-#include <cairn/net/function_of.hpp>        // the function of a network, without its schedule
-#include <cairn/net/fused_update.hpp>       // the same training, updating inside backward
-#include <cairn/net/lent_tensors.hpp>       // the tensors at a chain's ends
-#include <cairn/net/loss.hpp>               // what a loss is lent
-#include <cairn/net/memory_curve.hpp>       // what a step costs for every number of bytes
-#include <cairn/net/mse_loss.hpp>           // MSELoss
-#include <cairn/net/names.hpp>              // the names of what a network is made of
-#include <cairn/net/network_lines.hpp>      // what every line of a network's type does in a step
-#include <cairn/net/parts.hpp>              // a question to every part of a network
-#include <cairn/net/program.hpp>            // a blueprint with code
-#include <cairn/net/repeat.hpp>             // Repeat<N, Block>
-#include <cairn/net/residual.hpp>           // Residual<Layers...>
-#include <cairn/net/sequential.hpp>         // Sequential<Layers...>
-#include <cairn/net/shapes.hpp>             // walks the shapes, and names the joint that does not fit
-#include <cairn/net/wrong_network.hpp>      // the ways in which a network can be wrong
-
-#include <cairn/train/adam.hpp>              // Adam
-#include <cairn/train/adamw.hpp>             // AdamW
-#include <cairn/train/checked_optimizer.hpp> // what is no optimizer, in a sentence
-#include <cairn/train/checked_training.hpp>  // finds the first argument of a trainer that does not fit
-#include <cairn/train/clip.hpp>              // gradient clipping by norm
-#include <cairn/train/ddp.hpp>               // ddp<Model, Communicator>
-#include <cairn/train/input_arrays.hpp>      // several arrays as the inputs of a step
-#include <cairn/train/learning_rate.hpp>     // constant, step, cosine with warm-up
-#include <cairn/train/measured_costs.hpp>    // the time of every stage on this machine
-#include <cairn/train/meeting.hpp>           // ranks that differ refuse to start
-#include <cairn/train/optimizer.hpp>         // the concept, and what an update is lent
-#include <cairn/train/parameters.hpp>        // the parameters of a network by name
-#include <cairn/train/reduction.hpp>         // buckets of gradients on their way
-#include <cairn/train/samples.hpp>           // what a step takes as inputs and targets
-#include <cairn/train/sgd.hpp>               // SGD
-#include <cairn/train/summary.hpp>           // a network as a table
-#include <cairn/train/taken_loss.hpp>        // the loss of a step, and its targets
-#include <cairn/train/trainer.hpp>           // parameters, gradients, arena: one step after another
-#include <cairn/train/training_options.hpp>  // what a trainer is told besides its types
-#include <cairn/train/wrong_trainer.hpp>     // what stands in for a trainer after its error

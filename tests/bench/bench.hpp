@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -127,7 +127,7 @@ void measure(const request& asked, const char* mode, std::size_t depth, cairn::S
              Prepare prepare) {
   using namespace cairn;
   figures out = describe_step<Model, Batch>(mode, depth);
-  trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, seed{0}, {.threads = asked.threads}};
+  trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, {.threads = asked.threads}};
   prepare(train);
   run_steps<Loss>(asked, train, Batch, 1, out, [] {});
   print(asked, out);

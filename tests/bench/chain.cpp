@@ -5,8 +5,8 @@
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

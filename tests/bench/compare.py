@@ -3,10 +3,10 @@
 
   compare.py --bench build/tests/bench/bench --peer "PYTHON torch_peer.py" [--program NAME=COMMAND]... [--out RESULTS.md]
 
---peer is the command of a program with the workloads, options and JSON lines of PyTorch's; --program one that prints
-"small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs are interleaved: every round runs every
-program once on a workload before the next round begins, so that a slow minute of the machine meets all alike. Quoted
-are medians over the rounds of each run's median step, and ratios of these.
+The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
+lines of PyTorch's; --program one that prints "small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs
+are interleaved: every round runs every program once on a workload before the next round begins, so that a slow minute of
+the machine meets all alike. Quoted are medians over the rounds of each run's median step, and ratios of these.
 """
 import argparse
 import datetime

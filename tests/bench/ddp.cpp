@@ -4,7 +4,7 @@
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 
@@ -68,7 +68,7 @@ bool run(const request& asked, const char* mode) {
   threads{static_cast<int>(asked.world)}.run([&](threads::rank& rank) {
     timed comm(rank);
     trainer<ddp<net, timed, bucket_bytes<Kibibytes * 1024>, Options...>, CrossEntropyLoss, SGD, batch<128>>
-        train{comm, SGD{.learning_rate = 1e-2, .momentum = 0.9}, seed{0}, {.threads = asked.threads}};
+        train{comm, SGD{.learning_rate = 1e-2, .momentum = 0.9}, {.threads = asked.threads}};
     figures own;
     run_steps<CrossEntropyLoss>(asked, train, 128, 1 + static_cast<std::uint64_t>(rank.rank()), own,
                                 [&] { own.exposed.push_back(comm.take_waited()); });

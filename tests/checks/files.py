@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every file says its licence and is small; every header is guarded; no name says nothing; no path of one machine."""
+"""Every file says its licence and is small; every header is guarded and not wide; no name says nothing; no path of one machine."""
 import re
 
 from house import SMALL_HOUSE, SPDX, run
@@ -8,6 +8,7 @@ TOP = ("include", "tests", "examples", "single_include", ".ci", ".cmake", "CMake
        ".clang-format", ".gitignore")
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".cmake"}
 LONGEST, LONGEST_LAYER = 400, 120  # a layer; layer.hpp is the concept
+WIDEST = 130  # of a header, comments too; .clang-format says what code has
 EMPTY_WORDS = re.compile(r"(^|_)(utils?|common|misc|helpers?|fast|optimized|manager)(_|$)")
 # The root of a checkout, of a home or of a scratch folder; system folders that every Debian has are no fault.
 MACHINE_PATHS = re.compile(r"(?<![\w.}])/(work|farm|home|root|Users|tmp)/[\w.]")
@@ -40,6 +41,8 @@ def faults(root, _options=None):
             limit = LONGEST_LAYER if layer else LONGEST
             if len(lines) > limit and not name.startswith("single_include/"):
                 found.append(f"{name}: {len(lines)} lines, at most {limit}; is it still one idea?")
+            found += [f"{name}:{number}: {len(line)} columns, at most {WIDEST}"
+                      for number, line in enumerate(lines, 1) if len(line) > WIDEST]
             if "#pragma once" not in lines:
                 found.append(f"{name}: no #pragma once")
         found += [f"{name}:{number}: a path of one machine" for number, line in enumerate(lines, 1)
@@ -53,6 +56,7 @@ if __name__ == "__main__":
         ({"tests/core/size.cpp": "int n;\n"}, r"size.cpp: the first line"),
         ({"include/cairn/core/size.hpp": header + "\n" * 400}, r"size.hpp: 40\d lines, at most 400"),
         ({"include/cairn/layer/mean.hpp": header + "\n" * 120}, r"mean.hpp: 12\d lines, at most 120"),
+        ({"include/cairn/core/size.hpp": header + "// " + "wide " * 26}, r"size.hpp:\d+: 133 columns, at most 130"),
         ({"include/cairn/core/size.hpp": SPDX}, r"size.hpp: no #pragma once"),
         ({"include/cairn/core/size_utils.hpp": header}, r"size_utils.hpp: a name"),
         ({"tests/core/size.cpp": SPDX + f"// {slash}home{slash}ann{slash}data\n"}, r"size.cpp:2: a path"),

@@ -8,10 +8,12 @@ LIGHT = {
     "tuple", "type_traits", "utility",
 }
 LIGHT_ROOMS = {"core", "plan"}
-# What plans at run time throws and grows lists; what plans a constant includes none of these.
+# What plans at run time throws and grows lists, and normal numbers need a logarithm; what plans a constant includes none
+# of these.
 HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp", "string"),
-                   ("cairn/plan/front.hpp", "vector"), ("cairn/plan/solver.hpp", "vector"),
-                   ("cairn/plan/run_time_plan.hpp", "string")}
+                   ("cairn/core/random_normal.hpp", "cmath"),
+                   ("cairn/plan/solve/pareto_front.hpp", "vector"), ("cairn/plan/solve/solver.hpp", "vector"),
+                   ("cairn/plan/plan_route.hpp", "string"), ("cairn/plan/solve/plan_within.hpp", "string")}
 
 
 def faults(root, _options=None):

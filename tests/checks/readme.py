@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """README.md: the first two fenced blocks are the two commands, every program it names exists, every cpp block compiles.
 
-A cpp block with an #include is a file; one without is a piece of a function: it is put into one, after
-`#include <cairn/cairn.hpp>` and `using namespace cairn;`.
+A cpp block with an #include is a file, which may include what the example programs share; one without is a piece of a
+function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`.
 """
 import re
 
@@ -34,7 +34,8 @@ def faults(root, options):
         kind, body, line = block
         if kind != "cpp" or ("data/xtensor.hpp" in body and "xtensor" not in options.found):
             return None
-        said = compile_text(options.compilers[0], options, as_file(body), "-fsyntax-only", "-Wno-unused")
+        said = compile_text(options.compilers[0], options, as_file(body), "-fsyntax-only", "-Wno-unused",
+                            f"-I{root / 'examples'}")
         return f"README.md:{line}: this block does not compile:\n{said}" if said else None
 
     return found + [fault for fault in spread(attempt, blocks) if fault]

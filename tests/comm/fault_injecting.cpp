@@ -12,7 +12,7 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
-using cairn::fault;
+using cairn::injected_fault;
 using cairn::threads;
 using namespace std::chrono_literals;
 
@@ -24,11 +24,11 @@ static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback>>);
 static_assert(cairn::communicator<cairn::fault_injecting<threads::rank>>);
 
 // Rank 1 of 2 has the fault; both make three calls and a broadcast. Returns what run throws.
-std::string run_with(fault planned, std::atomic<int>& finished) {
+std::string run_with(injected_fault planned, std::atomic<int>& finished) {
   try {
     threads{2, {.deadline = 100ms}}.run([&](threads::rank& rank) {
       any_queue queue;
-      cairn::fault_injecting faulty(rank, rank.rank() == 1 ? planned : fault{});
+      cairn::fault_injecting faulty(rank, rank.rank() == 1 ? planned : injected_fault{});
       std::vector<float> values(1000, 1.0F);
       std::vector<double> others(1000, 1.0);
       faulty.all_reduce(queue, values).wait(queue);
@@ -52,27 +52,27 @@ TEST_CASE("fault_injecting: without a fault it is the communicator within") {
   std::atomic<int> finished{0};
   CHECK(run_with({}, finished).empty());
   CHECK(finished == 2);
-  CHECK(run_with({fault::kind::late, 2, 5ms}, finished).empty());
+  CHECK(run_with({injected_fault::kind::late, 2, 5ms}, finished).empty());
   CHECK(finished == 4);
 }
 
 TEST_CASE("fault_injecting: a call that fails to start") {
   std::atomic<int> finished{0};
-  const std::string text = run_with({fault::kind::fails_to_start, 2}, finished);
+  const std::string text = run_with({injected_fault::kind::fails_to_start, 2}, finished);
   CHECK(text == "threads: rank 1 of 2 threw: fault_injecting: call 2 fails to start, as was asked for");
   CHECK(finished == 0);
 }
 
 TEST_CASE("fault_injecting: a wait that fails") {
   std::atomic<int> finished{0};
-  const std::string text = run_with({fault::kind::fails_in_wait, 1}, finished);
+  const std::string text = run_with({injected_fault::kind::fails_in_wait, 1}, finished);
   CHECK(text == "threads: rank 1 of 2 threw: fault_injecting: this wait fails, as was asked for");
   CHECK(finished == 0);
 }
 
 TEST_CASE("fault_injecting: a delay beyond the deadline") {
   std::atomic<int> finished{0};
-  const std::string text = run_with({fault::kind::late, 0, 400ms}, finished);
+  const std::string text = run_with({injected_fault::kind::late, 0, 400ms}, finished);
   CHECK(text.find("call 1 was not started by rank 1 (0 calls started) within 100 ms") != std::string::npos);
   CHECK(finished == 0);
 }

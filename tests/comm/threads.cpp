@@ -31,6 +31,9 @@ std::atomic<std::size_t> allocations{0};
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
+using cairn::deadline_error;
+using cairn::input_error;
+using cairn::rank_lost;
 using cairn::threads;
 using namespace std::chrono_literals;
 
@@ -59,12 +62,12 @@ std::vector<T> plain_sum(int ranks, std::size_t count) {
   return sum;
 }
 
-// The text of what the function throws; empty if it does not.
-template <class F>
+// The text of the Kind of error that the function throws; empty if it throws nothing.
+template <class Kind = cairn::error, class F>
 std::string thrown_by(F&& f) {
   try {
     f();
-  } catch (const cairn::error& thrown) {
+  } catch (const Kind& thrown) {
     return thrown.what();
   }
   return {};
@@ -186,15 +189,15 @@ TEST_CASE("threads: a rank that throws is the reason that all others are given")
           std::vector<float> values(70'000);
           for (int call = 0; call < calls_before; ++call) rank.all_reduce(queue, values).wait(queue);
           if (rank.rank() == guilty) throw std::out_of_range("disk full");
-          const std::string text = thrown_by([&] { rank.all_reduce(queue, values).wait(queue); });
+          const std::string text = thrown_by<rank_lost>([&] { rank.all_reduce(queue, values).wait(queue); });
           if (contains(text, "rank " + std::to_string(guilty) + " threw: disk full")) ++told;
           contains(text, "rank " + std::to_string(rank.rank()) + " of 3, call " +
                              std::to_string(calls_before + 1) + ", all_reduce of 70000 float");
           // The failure is final.
-          contains(thrown_by([&] { rank.all_reduce(queue, values).wait(queue); }), "cannot start");
+          contains(thrown_by<rank_lost>([&] { rank.all_reduce(queue, values).wait(queue); }), "cannot start");
         });
       };
-      contains(thrown_by(run), "threads: rank " + std::to_string(guilty) + " of 3 threw: disk full");
+      contains(thrown_by<rank_lost>(run), "threads: rank " + std::to_string(guilty) + " of 3 threw: disk full");
       CHECK(told == 2);
       CHECK(std::chrono::steady_clock::now() - begin < 10s);
     }
@@ -251,7 +254,7 @@ TEST_CASE("threads: a late rank is named when the deadline is over") {
       std::vector<float> values(10);
       rank.all_reduce(queue, values).wait(queue);
       if (rank.rank() == 2) std::this_thread::sleep_for(400ms);
-      const std::string text = thrown_by([&] { rank.all_reduce(queue, values).wait(queue); });
+      const std::string text = thrown_by<deadline_error>([&] { rank.all_reduce(queue, values).wait(queue); });
       if (contains(text, "call 2 was not started by rank 2 (1 calls started) within 60 ms")) ++told;
       throw cairn::error(text);
     });
@@ -268,7 +271,7 @@ TEST_CASE("threads: ranks that make different calls are all told what differs") 
       std::vector<float> floats(10);
       std::vector<double> doubles(10);
       rank.all_reduce(queue, floats).wait(queue);
-      const std::string text = thrown_by([&] {
+      const std::string text = thrown_by<input_error>([&] {
         if (rank.rank() == 0) first(rank, queue, floats, doubles);
         else second(rank, queue, floats, doubles);
       });
@@ -348,9 +351,9 @@ TEST_CASE("threads: too many calls in flight are an error, and the group serves 
 }
 
 TEST_CASE("threads: options that make no sense are refused") {
-  CHECK_THROWS_WITH_AS(threads(0), "threads: the number of ranks is 0, but must be 1 or more", cairn::error);
-  CHECK_THROWS_AS(threads(2, {.max_in_flight = 0}), cairn::error);
-  CHECK_THROWS_AS(threads(2, {.deadline = 0ms}), cairn::error);
+  CHECK_THROWS_WITH_AS(threads(0), "threads: the number of ranks is 0, but must be 1 or more", input_error);
+  CHECK_THROWS_AS(threads(2, {.max_in_flight = 0}), input_error);
+  CHECK_THROWS_AS(threads(2, {.deadline = 0ms}), input_error);
   threads{2, {.deadline = std::chrono::milliseconds::max()}}.run([&](threads::rank& rank) {
     any_queue queue;
     std::vector<float> values(10);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -19,6 +19,6 @@ using training = trainer<Net, CrossEntropyLoss, SGD, batch<0>>;
 #endif
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
-  training train{SGD{.learning_rate = 0.1}, seed{7}};
+  training train{SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -18,7 +18,7 @@ using Model = fused_update<Net>;
 #endif
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
-  trainer<Model, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, seed{7}};
+  trainer<Model, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
   train.accumulate(images, labels);
   return train.step(images, labels);
 }

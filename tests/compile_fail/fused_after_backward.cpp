@@ -3,7 +3,7 @@
 // expect: error: .*ddp: fused_update uses each bucket inside backward
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

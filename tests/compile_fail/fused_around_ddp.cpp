@@ -3,7 +3,7 @@
 // expect: error: .*fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

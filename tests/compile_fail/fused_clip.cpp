@@ -2,7 +2,7 @@
 // Clipping by the norm of all gradients together with a fused update.
 // expect: error: .*fused_update: clip needs the norm of all gradients before the first update
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -16,4 +16,4 @@ using Model = fused_update<Net>;
 #endif
 
 trainer<Model, CrossEntropyLoss, SGD, batch<32>> train{
-    SGD{.learning_rate = 0.1}, seed{7}, {.threads = 2, .clip = {1.0}}};
+    SGD{.learning_rate = 0.1}, {.seed = 7, .threads = 2, .clip = {1.0}}};

@@ -2,7 +2,7 @@
 // A look at gradients that are gone.
 // expect: error: .*fused_update: gradients\(\) shows all gradients after a step
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 

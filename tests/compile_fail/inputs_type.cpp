@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -18,7 +18,6 @@ using images = std::vector<double>;
 #endif
 
 double learn(const images& inputs, const std::vector<int>& labels) {
-  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1},
-                                                                               seed{7}};
+  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(inputs, labels);
 }

@@ -4,7 +4,7 @@
 // expect: put Input<extents...> before it
 // expect: begins_with<Flatten>
 #include <cairn/layer/flatten.hpp>
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/blueprint.hpp>
 

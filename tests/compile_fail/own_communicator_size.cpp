@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -38,6 +38,6 @@ struct Alone {
 
 double learn(Alone& rank, const std::vector<float>& images, const std::vector<int>& labels) {
   trainer<ddp<Sequential<Linear<784, 10>>, Alone>, CrossEntropyLoss, SGD, batch<32>> train{
-      rank, SGD{.learning_rate = 0.1}, seed{7}};
+      rank, SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A communicator of one's own whose tickets wait for nobody.
+// A communicator of one's own whose tickets cannot be waited for as the trainer does.
 // expect: error: .*ddp: what all_reduce or broadcast of this communicator returns is no pending
 // expect: checked_communicator<Alone,
 #include <span>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -38,6 +38,6 @@ struct Alone {
 
 double learn(Alone& rank, const std::vector<float>& images, const std::vector<int>& labels) {
   trainer<ddp<Sequential<Linear<784, 10>>, Alone>, CrossEntropyLoss, SGD, batch<32>> train{
-      rank, SGD{.learning_rate = 0.1}, seed{7}};
+      rank, SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A layer of one's own whose shape is only known when it runs.
-// expect: error: .*layer: output_shape .or accepts. is no constant expression for the shape that arrives
+// expect: error: .*layer: outputs .or accepts. is no constant expression for what arrives
 // expect: shape_at_run_time<1, Twice>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -10,9 +10,9 @@ using namespace cairn;
 struct Twice {
   static constexpr reads backward_reads = reads::nothing;
 #ifdef EXPECT_SUCCESS
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 #else
-  static shape output_shape(const shape& in) { return in; }
+  static tensor outputs(const arguments& in) { return in[0]; }
 #endif
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -13,28 +13,32 @@ using namespace cairn;
 
 struct Twice {
   static constexpr reads backward_reads = reads::nothing;
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
 #ifdef EXPECT_SUCCESS
   template <class Queue, class T>
-  static void forward(Queue&, const forward_call<T>& call){
+  static void forward(Queue&, const forward_call<T>& call) {
+    double_all(call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
+  }
 #else
   template <class Queue, class T>
   static void forward(Queue&, const forward_call<T>& call, double) {
+    double_all(call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
+  }
 #endif
-      for (std::size_t i = 0; i < call.rows * call.input_shape->size(); ++i)
-          call.output[i] = 2 * call.input[i];
-} template <class Queue, class T>
-static void backward(Queue&, const backward_call<T>& call) {
-  if (call.input_gradient == nullptr) return;
-  for (std::size_t i = 0; i < call.rows * call.input_shape->size(); ++i)
-    call.input_gradient[i] = 2 * call.output_gradient[i];
-}
-}
-;
+  template <class Queue, class T>
+  static void backward(Queue&, const backward_call<T>& call) {
+    if (call.input_gradients)
+      double_all(call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
+  }
+  template <class T>
+  static void double_all(std::size_t count, T* to, const T* from) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = 2 * from[i];
+  }
+};
 using Net = Sequential<Linear<784, 64>, Residual<Twice>, Linear<64, 10>>;
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, seed{7}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

@@ -13,17 +13,17 @@ struct Twice {
 #else
   // nothing
 #endif
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
   template <class Queue, class T>
   static void forward(Queue&, const forward_call<T>& call) {
-    for (std::size_t i = 0; i < call.rows * call.input_shape->size(); ++i) call.output[i] = 2 * call.input[i];
+    const std::size_t count = call.rows * call.in(0).size();
+    for (std::size_t i = 0; i < count; ++i) call.outputs[0][i] = 2 * call.inputs[0][i];
   }
   template <class Queue, class T>
   static void backward(Queue&, const backward_call<T>& call) {
-    if (call.input_gradient == nullptr) return;
-    for (std::size_t i = 0; i < call.rows * call.input_shape->size(); ++i)
-      call.input_gradient[i] = 2 * call.output_gradient[i];
+    for (std::size_t i = 0; call.input_gradients && i < call.rows * call.in(0).size(); ++i)
+      call.input_gradients[0][i] = 2 * call.output_gradients[0][i];
   }
 };
 using Net = Sequential<Linear<784, 64>, Repeat<2, Sequential<Twice>>, Linear<64, 10>>;

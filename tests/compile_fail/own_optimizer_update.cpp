@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -31,6 +31,6 @@ struct Descent {
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
   trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, Descent, batch<32>> train{
-      Descent{.learning_rate = 0.1}, seed{7}};
+      Descent{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

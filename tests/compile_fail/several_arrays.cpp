@@ -5,7 +5,7 @@
 
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -15,7 +15,7 @@ using Net = Sequential<Inputs<dims<16>, constant<16>>, Linear<16, 4>>;
 
 double learn(const std::vector<float>& hidden, const std::vector<float>& mask,
              const std::vector<int>& labels) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, seed{7}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
 #ifdef EXPECT_SUCCESS
   return train.step(inputs(hidden, mask), labels);
 #else

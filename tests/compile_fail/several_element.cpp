@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A mask of integers: every array has numbers of the element type of the trainer.
-// expect: error: .*inputs: all arrays, constants too, have numbers of one type, the element type of the trainer
+// A mask of integers where the network takes one of its element type.
+// expect: error: .*trainer: inputs must have the trainer.s element type
+// expect: wrong_inputs<int, float>
 #include <vector>
 
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -20,6 +21,6 @@ using masks = std::vector<int>;
 #endif
 
 double learn(const std::vector<float>& hidden, const masks& mask, const std::vector<int>& labels) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, seed{7}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(inputs(hidden, mask), labels);
 }

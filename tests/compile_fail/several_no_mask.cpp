@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A layer that wants a mask, in a network without one.
 // expect: error: .*Sequential: the layer at this position does not accept what the layer before it produces
-// expect: joint<1, Linear<8, 16>, bundle_of<dims<16>>, Masked>
+// expect: joint<1, Linear<8, 16>, dims<16>, Masked>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -10,17 +10,17 @@ using namespace cairn;
 
 struct Masked {
   static constexpr reads backward_reads = reads::nothing;
-  static constexpr bool accepts(const bundle& in) { return in.has_constant(0, in[0]); }
-  static constexpr bundle output_shapes(const bundle& in) { return {in[0]}; }
+  static constexpr bool accepts(const arguments& in) { return in.has_constant(0, in[0]); }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
   template <class Queue, class T>
-  static void forward(Queue&, const bundle_forward_call<T>& call) {
-    const std::size_t count = call.rows * (*call.input_shapes)[0].size();
+  static void forward(Queue&, const forward_call<T>& call) {
+    const std::size_t count = call.rows * call.in(0).size();
     for (std::size_t i = 0; i < count; ++i) call.outputs[0][i] = call.constants[0][i] * call.inputs[0][i];
   }
   template <class Queue, class T>
-  static void backward(Queue&, const bundle_backward_call<T>& call) {
-    const std::size_t count = call.rows * (*call.input_shapes)[0].size();
+  static void backward(Queue&, const backward_call<T>& call) {
+    const std::size_t count = call.rows * call.in(0).size();
     for (std::size_t i = 0; call.input_gradients[0] != nullptr && i < count; ++i)
       call.input_gradients[0][i] = call.constants[0][i] * call.output_gradients[0][i];
   }

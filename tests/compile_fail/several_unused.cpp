@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A layer of which nobody uses what it makes: the layer after it leaves that tensor out.
-// expect: error: .*Sequential: nobody uses what the layer at this position makes
+// A layer of which nothing uses what it makes: the layer after it leaves that tensor out.
+// expect: error: .*Sequential: what the layer at this position makes is used by no layer after it
 // expect: unused<1, Linear<16, 16>>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
@@ -12,7 +12,7 @@ using namespace cairn;
 struct Second {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr std::size_t takes = 2;
-  static constexpr bundle output_shapes(const bundle& in) { return {in[1]}; }
+  static constexpr tensor outputs(const arguments& in) { return in[1]; }
   static constexpr bool depends(std::size_t, std::size_t input) { return input == 1; }
 };
 

@@ -15,3 +15,9 @@ TEST_CASE("error is caught as a std::runtime_error and keeps its text") {
   }
   CHECK(text == "expected 2 rows, found 3");
 }
+
+TEST_CASE_TEMPLATE("each kind of error can be caught by itself, and as an error with its text", Kind, cairn::input_error,
+                   cairn::file_error, cairn::rank_lost, cairn::deadline_error) {
+  CHECK_THROWS_AS(throw Kind("x"), Kind);
+  CHECK_THROWS_WITH_AS(throw Kind("expected 2 rows, found 3"), "expected 2 rows, found 3", cairn::error);
+}

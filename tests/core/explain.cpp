@@ -30,3 +30,7 @@ TEST_CASE("explain: a spelling tells types apart, and is the same wherever it is
   static_assert(!same_spelling(spelling<int>(), "") && !same_spelling("", spelling<int>()));
   CHECK(!same_spelling(spelling<float>(), spelling<double>()));
 }
+
+TEST_CASE("explain: where nothing is wrong there is nothing to refuse") {
+  static_assert(cairn::detail::refuse<cairn::detail::nothing_wrong>());
+}

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <ranges>
+#include <span>
 #include <type_traits>
 
 #include <cairn/core/view.hpp>
@@ -31,4 +33,39 @@ TEST_CASE("a matrix to write is also one to read, not the other way round") {
   static_assert(std::is_convertible_v<matrix<int>, matrix<const int>>);
   static_assert(!std::is_convertible_v<matrix<const int>, matrix<int>>);
   static_assert(!std::is_convertible_v<matrix<long>, matrix<const int>>);
+}
+
+TEST_CASE("a tensor_view is a contiguous range of its elements, row after row") {
+  std::array<float, 12> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const tensor_view<float> view(numbers.data(), 2, shape{2, 3});
+  CHECK(view.rows() == 2);
+  CHECK(view.size() == 12);
+  CHECK(view.sample_shape() == shape{2, 3});
+  CHECK(view.data() == numbers.data());
+  CHECK(view.row(1) == numbers.data() + 6);
+  CHECK(view[7] == 7.0F);
+  static_assert(std::ranges::contiguous_range<tensor_view<float>>);
+  static_assert(std::ranges::borrowed_range<tensor_view<const float>>);
+
+  const std::span<float> span = view;
+  CHECK(span.data() == numbers.data());
+  CHECK(span.size() == 12);
+  const std::span<const float> of_temporary = tensor_view<const float>(numbers.data(), 1, shape{3});
+  CHECK(of_temporary.size() == 3);
+}
+
+TEST_CASE("a view to write through becomes one to read through, not the other way") {
+  static_assert(std::is_convertible_v<tensor_view<float>, tensor_view<const float>>);
+  static_assert(!std::is_convertible_v<tensor_view<const float>, tensor_view<float>>);
+  static_assert(!std::is_convertible_v<tensor_view<double>, tensor_view<const float>>);
+}
+
+TEST_CASE("an empty tensor_view has no elements") {
+  const tensor_view<int> none;
+  CHECK(none.empty());
+  CHECK(none.begin() == none.end());
+  int number = 0;
+  CHECK(tensor_view<int>(&number, 0, shape{4}).empty());
+  CHECK_FALSE(tensor_view<int>(&number, 1, shape{}).empty()); // a sample of rank 0 is one number
 }

@@ -100,6 +100,6 @@ TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch"
   CHECK(order_of(sampler{epoch, {.seed = 1}}, 20) != order_of(sampler{epoch}, 20));
   CHECK(sampler{epoch}.epoch() == 2);
   CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"),
-                       error);
-  CHECK_THROWS_AS((sampler(place{2, 2}, 0)), error);
+                       input_error);
+  CHECK_THROWS_AS((sampler(place{2, 2}, 0)), input_error);
 }

@@ -132,15 +132,15 @@ TEST_CASE("read_idx reads from a file what parse_idx reads from memory") {
 TEST_CASE("read_idx names a file that is not there, is a folder, was cut short, or is still packed") {
   const auto folder = std::filesystem::temp_directory_path();
   CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(folder / "cairn_nowhere.idx"),
-                       doctest::Contains("cairn_nowhere.idx: expected an IDX file, found"), error);
-  CHECK_THROWS_AS(read_idx<std::uint8_t>(folder), error);
+                       doctest::Contains("cairn_nowhere.idx: expected an IDX file, found"), file_error);
+  CHECK_THROWS_AS(read_idx<std::uint8_t>(folder), file_error);
   const scratch_file cut("cut", header(8, {4}) + bytes{1, 2, 3});
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(cut.path), doctest::Contains("extent 0 = 4"), error);
+  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(cut.path), doctest::Contains("extent 0 = 4"), file_error);
   const scratch_file empty("empty", {});
   CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(empty.path),
-                       doctest::Contains("byte 0: expected at least 4 bytes"), error);
+                       doctest::Contains("byte 0: expected at least 4 bytes"), file_error);
   const scratch_file packed("packed", {0x1F, 0x8B});
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(packed.path), doctest::Contains("gunzip it first"), error);
+  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(packed.path), doctest::Contains("gunzip it first"), file_error);
 }
 
 // Whatever the bytes are, they are read as they say, or refused by a cairn::error: nothing else, and never beyond the

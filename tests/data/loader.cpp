@@ -15,7 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/data/data_partitioner.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/image_dataset.hpp>
 #include <cairn/data/loader.hpp>
@@ -238,7 +237,7 @@ TEST_CASE("an epoch that is begun while another is under way is whole") {
 TEST_CASE("a batch that is late is an error at the deadline") {
   const counted data{.samples = 10, .pause = 200ms};
   loader batches{data, sequential_sampler{}, batch<10>{}, {.deadline = 20ms}};
-  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("loader_options::deadline"), error);
+  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("loader_options::deadline"), deadline_error);
 }
 
 TEST_CASE("batches after the first allocate nothing") {

@@ -31,5 +31,5 @@ TEST_CASE("a batch view has the rows that are filled and the shapes of a sample"
 
 TEST_CASE("a batch larger than any memory is an error and not an overflow") {
   using buffer = detail::batch_buffer<float, float>;
-  CHECK_THROWS_AS(buffer(1, shape{std::numeric_limits<std::size_t>::max() / 4}, 1), error);
+  CHECK_THROWS_AS(buffer(1, shape{std::numeric_limits<std::size_t>::max() / 4}, 1), input_error);
 }

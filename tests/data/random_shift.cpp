@@ -82,5 +82,5 @@ TEST_CASE("random_shift of no pixels changes nothing, and depends on its key alo
 TEST_CASE("random_shift throws for what is no image") {
   std::vector<float> numbers(4);
   CHECK_THROWS_WITH_AS(random_shift{}(std::span<float>(numbers), shape{4}, random_key{}),
-                       doctest::Contains("found samples of rank 1"), error);
+                       doctest::Contains("found samples of rank 1"), input_error);
 }

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include <cairn/data/data_partitioner.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/sample_order.hpp>
 #include <cairn/data/sequential_sampler.hpp>
@@ -33,7 +32,6 @@ struct one_of_four {
 TEST_CASE("sample_order and ranked accept what answers their questions") {
   static_assert(sample_order<sequential_sampler>);
   static_assert(sample_order<distributed_sampler>);
-  static_assert(sample_order<data_partitioner>);
   static_assert(sample_order<backwards>);
   static_assert(!sample_order<unfinished>);
   static_assert(ranked<one_of_four>);
@@ -41,11 +39,11 @@ TEST_CASE("sample_order and ranked accept what answers their questions") {
 }
 
 TEST_CASE("a place is one of its ranks") {
-  CHECK(detail::checked_place(1, 4U, "x").rank == 1);
+  CHECK(detail::checked_share(1, 4U, "x").rank == 1);
   CHECK_THROWS_WITH_AS(
-      detail::checked_place(4, 4, "mine"),
-      doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), error);
-  CHECK_THROWS_AS(detail::checked_place(0, 0, "mine"), error);
-  CHECK_THROWS_WITH_AS(detail::checked_place(-1, 4, "mine"),
-                       doctest::Contains("expected a rank of 0 or more, found -1"), error);
+      detail::checked_share(4, 4, "mine"),
+      doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), input_error);
+  CHECK_THROWS_AS(detail::checked_share(0, 0, "mine"), input_error);
+  CHECK_THROWS_WITH_AS(detail::checked_share(-1, 4, "mine"),
+                       doctest::Contains("expected a rank of 0 or more, found -1"), input_error);
 }

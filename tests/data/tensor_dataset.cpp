@@ -29,10 +29,10 @@ TEST_CASE("tensor_dataset gives back the rows that it was given") {
 TEST_CASE("tensor_dataset throws for lengths that do not fit each other") {
   using set = tensor_dataset<float, int>;
   CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, 1, {1}),
-                       doctest::Contains("expected whole samples of 2 numbers, found 3"), error);
+                       doctest::Contains("expected whole samples of 2 numbers, found 3"), input_error);
   CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3, 4}, 1, {1}),
-                       doctest::Contains("expected 1 targets for each of 2 samples, found 1"), error);
-  CHECK_THROWS_AS(set(shape{0}, {}, 1, {}), error);
+                       doctest::Contains("expected 1 targets for each of 2 samples, found 1"), input_error);
+  CHECK_THROWS_AS(set(shape{0}, {}, 1, {}), input_error);
 }
 
 TEST_CASE("view_dataset reads the user's memory without a copy") {
@@ -56,5 +56,5 @@ TEST_CASE("view_dataset throws where inputs and targets differ in rows") {
   int target = 0;
   CHECK_THROWS_WITH_AS(
       (view_dataset(tensor_view<float>(&input, 1, shape{}), tensor_view<int>(&target, 0, shape{}))),
-      doctest::Contains("each of the 1 inputs, found 0"), error);
+      doctest::Contains("each of the 1 inputs, found 0"), input_error);
 }

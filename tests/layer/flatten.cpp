@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/flatten.hpp>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "gradient_check.hpp"
+#include "given.hpp"
 #include "reference_check.hpp"
 
 using namespace cairn;
 
 static_assert(layer<Flatten>);
-static_assert(Flatten::output_shape({2, 3, 4}) == shape{24});
+static_assert(Flatten::outputs(given{{2, 3, 4}}) == tensor{24});
 
 TEST_CASE("Flatten: gradients") {
-  CHECK(gradient_fault<Flatten>({3}) == "");
-  CHECK(gradient_fault<Flatten>({2, 3, 2}) == "");
-  CHECK(gradient_fault<Flatten>({19}) == "");
+  CHECK(gradient_fault<Flatten>({{3}}) == "");
+  CHECK(gradient_fault<Flatten>({{2, 3, 2}}) == "");
+  CHECK(gradient_fault<Flatten>({{19}}) == "");
 }
 
 TEST_CASE("Flatten: PyTorch's numbers") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/gelu.hpp>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "gradient_check.hpp"
 #include "reference_check.hpp"
 
 using namespace cairn;
@@ -12,9 +12,9 @@ static_assert(layer<GELU>);
 static_assert(GELU::backward_reads == reads::input);
 
 TEST_CASE("GELU: gradients") {
-  CHECK(gradient_fault<GELU>({3}) == "");
-  CHECK(gradient_fault<GELU>({2, 3, 2}) == "");
-  CHECK(gradient_fault<GELU>({19}) == ""); // more than one block of a kernel
+  CHECK(gradient_fault<GELU>({{3}}) == "");
+  CHECK(gradient_fault<GELU>({{2, 3, 2}}) == "");
+  CHECK(gradient_fault<GELU>({{19}}) == ""); // more than one block of a kernel
 }
 
 TEST_CASE("GELU: PyTorch's numbers") {

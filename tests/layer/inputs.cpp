@@ -1,25 +1,47 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/inputs.hpp>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "bundle_gradient_check.hpp"
+#include "alone.hpp"
+#include "given.hpp"
 
 using namespace cairn;
 
 namespace {
 
 using Two = Inputs<dims<4>, dims<2, 3>, constant<4>>;
+using Tokens = Inputs<integers<6>, dims<4>, batch_constant<2, 3>>;
+
+constexpr tensor token = integers<6>::value;
 
 } // namespace
 
-static_assert(bundle_layer<Two>);
-static_assert(Two::input_shapes.size() == 2 && Two::input_shapes.has_constant(0, {4}));
-static_assert(Two::accepts(Two::input_shapes) && !Two::accepts({{4}, {2, 3}}));
+static_assert(layer<Two> && layer<Tokens> && layer<Input<28, 28, 1>>);
+static_assert(Two::inputs == tensor_list{{4}, {2, 3}} && Two::constants == tensor_list{tensor{4}.constant()});
+static_assert(Two::accepts(given{{{4}, {2, 3}}, {tensor{4}.constant()}}) && !Two::accepts(given{{4}, {2, 3}}));
+static_assert(!Two::accepts(given{{{4}, {2, 3}}, {tensor{5}.constant()}}));
+static_assert(Tokens::takes == 2 && Tokens::outputs(given{token, {4}}) == tensor_list{token, {4}});
+static_assert(Tokens::accepts(given{{token, {4}}, {tensor{2, 3}.constant().once()}}));
+static_assert(!Tokens::accepts(given{{token, {4}}, {tensor{2, 3}.constant()}}));
+static_assert(!Tokens::accepts(given{{tensor{6}, tensor{4}}, {tensor{2, 3}.constant().once()}}));
+
+static_assert(Input<28, 28, 1>::inputs == tensor_list{{28, 28, 1}});
+static_assert(Input<28, 28, 1>::outputs(given{{28, 28, 1}}) == tensor_list{{28, 28, 1}});
+static_assert(Input<3>::accepts(given{{3}}) && !Input<3>::accepts(given{{4}}) && !Input<3>::accepts(given{{3, 1}}));
 
 TEST_CASE("Inputs: the identity of its tensors") {
-  CHECK(bundle_gradient_fault<Two>(Two::input_shapes) == "");
-  gradient_check_detail::lent_bundle_layer<Two> own(Two::input_shapes, 3);
-  const gradient_check_detail::tensor_list x{some_numbers<double>(12, 1), some_numbers<double>(18, 2)};
-  CHECK(gradient_check_detail::same_bits(own.forward(x), x));
+  CHECK(gradient_fault<Two>(Two::inputs, Two::constants) == "");
+  CHECK(gradient_fault<Tokens>(Tokens::inputs, Tokens::constants) == "");
+  alone<Tokens, double> own(Tokens::inputs, 3, Tokens::constants);
+  const auto x = own.some_inputs();
+  CHECK(own.forward(x).same_bits(x));
+}
+
+TEST_CASE("Input: the identity") {
+  CHECK(gradient_fault<Input<2, 3>>({{2, 3}}) == "");
+  alone<Input<5>, float> own({{5}}, 2);
+  const auto x = own.some_inputs();
+  CHECK(own.forward(x).same_bits(x));
 }

@@ -4,29 +4,28 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "../reference/differences.hpp"
 #include "../reference/values.hpp"
-#include "lent_layer.hpp"
+#include "alone.hpp"
 
-// How far a layer's output, input gradient and parameters' gradients are from PyTorch's, at most.
+// How far a layer's output, input gradient and parameters' gradients are from PyTorch's, at most. Its input is one tensor.
 template <cairn::layer L, class T>
-double distance_from_torch(const std::string& name, const cairn::shape& in) {
+double distance_from_torch(const std::string& name, const cairn::tensor& in) {
   const auto input = reference_numbers<T>(name + "/input");
-  lent_layer<L, T> own(in, input.size() / in.size());
-  for (std::size_t k = 0; k < own.count(); ++k) {
-    const auto parameter = reference_numbers<T>(name + "/parameter" + std::to_string(k));
-    std::copy(parameter.begin(), parameter.end(), own.parameter(k));
-  }
-  const auto output = own.forward(input);
-  const auto input_gradient = own.backward(input, output, reference_numbers<T>(name + "/output_gradient"));
-  double largest = std::max(largest_difference(output, reference_values(name + "/output")),
-                            largest_difference(input_gradient, reference_values(name + "/input_gradient")));
-  for (std::size_t k = 0; k < own.count(); ++k) {
-    const std::vector<T> gradient(own.gradient(k), own.gradient(k) + own.size(k));
-    largest = std::max(
-        largest, largest_difference(gradient, reference_values(name + "/gradient" + std::to_string(k))));
-  }
+  alone<L, T> own(in, input.size() / in.size());
+  auto x = own.some_inputs();
+  auto dy = own.some_outputs();
+  x.assign(0, input);
+  dy.assign(0, reference_numbers<T>(name + "/output_gradient"));
+  for (std::size_t k = 0; k < own.parameters.list().count; ++k)
+    own.parameters.assign(k, reference_numbers<T>(name + "/parameter" + std::to_string(k)));
+  const auto y = own.forward(x);
+  const auto dx = own.backward(x, y, dy);
+  double largest = std::max(largest_difference(y.values(), reference_values(name + "/output")),
+                            largest_difference(dx.values(), reference_values(name + "/input_gradient")));
+  for (std::size_t k = 0; k < own.gradients.list().count; ++k)
+    largest = std::max(largest, largest_difference(own.gradients.values(k),
+                                                   reference_values(name + "/gradient" + std::to_string(k))));
   return largest;
 }

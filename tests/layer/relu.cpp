@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/relu.hpp>
 
+#include <cmath>
+
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "gradient_check.hpp"
+#include "alone.hpp"
 #include "reference_check.hpp"
 
 using namespace cairn;
@@ -12,9 +15,9 @@ static_assert(layer<ReLU>);
 static_assert(ReLU::in_place && ReLU::as_activation == activation::relu);
 
 TEST_CASE("ReLU: gradients") {
-  CHECK(gradient_fault<ReLU>({3}) == "");
-  CHECK(gradient_fault<ReLU>({2, 3, 2}) == "");
-  CHECK(gradient_fault<ReLU>({19}) == ""); // more than one block of a kernel
+  CHECK(gradient_fault<ReLU>({{3}}) == "");
+  CHECK(gradient_fault<ReLU>({{2, 3, 2}}) == "");
+  CHECK(gradient_fault<ReLU>({{19}}) == ""); // more than one block of a kernel
 }
 
 TEST_CASE("ReLU: PyTorch's numbers") {
@@ -23,11 +26,13 @@ TEST_CASE("ReLU: PyTorch's numbers") {
 }
 
 TEST_CASE("ReLU: a NaN stays visible, and nothing passes back at 0") {
-  lent_layer<ReLU, float> relu({4}, 1);
-  const std::vector<float> x{NAN, 0.0F, -1.0F, 2.0F};
+  alone<ReLU, float> relu({{4}}, 1);
+  auto x = relu.some_inputs(), dy = relu.some_outputs();
+  x.assign(0, {NAN, 0.0F, -1.0F, 2.0F});
+  dy.assign(0, {1, 1, 1, 1});
   const auto y = relu.forward(x);
-  CHECK(std::isnan(y[0]));
-  CHECK((y[1] == 0.0F && y[2] == 0.0F && y[3] == 2.0F));
-  const auto dx = relu.backward(x, y, {1, 1, 1, 1});
-  CHECK((dx[1] == 0.0F && dx[2] == 0.0F && dx[3] == 1.0F));
+  CHECK(std::isnan(y[0][0]));
+  CHECK((y[0][1] == 0.0F && y[0][2] == 0.0F && y[0][3] == 2.0F));
+  const auto dx = relu.backward(x, y, dy);
+  CHECK((dx[0][1] == 0.0F && dx[0][2] == 0.0F && dx[0][3] == 1.0F));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/sigmoid.hpp>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "gradient_check.hpp"
 #include "reference_check.hpp"
 
 using namespace cairn;
@@ -12,9 +12,9 @@ static_assert(layer<Sigmoid>);
 static_assert(Sigmoid::in_place && Sigmoid::backward_reads == reads::output);
 
 TEST_CASE("Sigmoid: gradients") {
-  CHECK(gradient_fault<Sigmoid>({3}) == "");
-  CHECK(gradient_fault<Sigmoid>({2, 3, 2}) == "");
-  CHECK(gradient_fault<Sigmoid>({19}) == ""); // more than one block of a kernel
+  CHECK(gradient_fault<Sigmoid>({{3}}) == "");
+  CHECK(gradient_fault<Sigmoid>({{2, 3, 2}}) == "");
+  CHECK(gradient_fault<Sigmoid>({{19}}) == ""); // more than one block of a kernel
 }
 
 TEST_CASE("Sigmoid: PyTorch's numbers") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/tanh.hpp>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "gradient_check.hpp"
 #include "reference_check.hpp"
 
 using namespace cairn;
@@ -12,9 +12,9 @@ static_assert(layer<Tanh>);
 static_assert(Tanh::in_place && Tanh::backward_reads == reads::output);
 
 TEST_CASE("Tanh: gradients") {
-  CHECK(gradient_fault<Tanh>({3}) == "");
-  CHECK(gradient_fault<Tanh>({2, 3, 2}) == "");
-  CHECK(gradient_fault<Tanh>({19}) == ""); // more than one block of a kernel
+  CHECK(gradient_fault<Tanh>({{3}}) == "");
+  CHECK(gradient_fault<Tanh>({{2, 3, 2}}) == "");
+  CHECK(gradient_fault<Tanh>({{19}}) == ""); // more than one block of a kernel
 }
 
 TEST_CASE("Tanh: PyTorch's numbers") {

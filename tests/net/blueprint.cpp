@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <cairn/core/memory.hpp>
+#include <cairn/core/pack.hpp>
+#include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <doctest/doctest.h>
 
+#include "layers.hpp"
+#include "../layer/several_layers.hpp"
+
 using namespace cairn;
+using testing::First;
+using testing::Gated;
+using testing::Split;
 
 namespace {
 
@@ -26,6 +36,11 @@ using Wide = Linear<16, 16>;
 using Two = Sequential<Wide, ReLU, Wide>;
 using Eight =
     Sequential<Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide>;
+
+// The same function as First, but it says that it depends on both tensors.
+struct SaysBoth : First {
+  static constexpr bool depends(std::size_t, std::size_t) { return true; }
+};
 
 } // namespace
 
@@ -69,7 +84,7 @@ TEST_CASE("blueprint: parameters lie in the order in which backward finishes the
   // 60 + 3 floats are 64 + 16 with the padding; 400 and 20 + 20 inside the block; 80 + 20.
   static_assert(b::parameter_begin ==
                 std::array<std::size_t, 5>{80 + 400 + 64, 80 + 400 + 64, 80, 0, 80 + 400 + 64 + 80 + 32});
-  static_assert(b::inner<2>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
+  static_assert(pack_element<0, b::inner<2>::type>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
   static_assert(b::tensors == 7);
   constexpr auto ends = [] {
     std::array<gradient_end, b::tensors> list{};
@@ -108,4 +123,58 @@ TEST_CASE("blueprint: two chains have the same numbers only if they are the same
   static_assert(
       block::network_hash !=
       blueprint_of<Sequential<checkpoint<store_all, Sequential<Wide, Wide, Wide>>>, 8>::network_hash);
+}
+
+TEST_CASE("blueprint: a stage is what its layer or its block says of itself") {
+  using b = blueprint_of<Sequential<Linear<4, 8>, Residual<Linear<8, 8>, ReLU>>, 2>;
+  static_assert(detail::same_spelling(b::stages[0].type, detail::spelling<Linear<4, 8>>()));
+  static_assert(b::stages[0].output.per_sample == 8 * sizeof(float) && b::stages[0].parameters == 40);
+  static_assert(b::element_of[0].adds && !b::element_of[1].adds); // a block adds to nothing
+  static_assert(detail::same_spelling(b::stages[1].type, detail::spelling<Residual<Linear<8, 8>, ReLU>>()));
+  static_assert(b::stages[1].leaves == 2 && b::stages[1].parameters == 72);
+  CHECK(!detail::same_spelling(b::stages[0].type, b::stages[1].type));
+}
+
+TEST_CASE("blueprint: a stage's output has all tensors, also those that went past") {
+  using b =
+      blueprint_of<Sequential<Wide, Split, Linear<16, 8>, Residual<Linear<8, 8>, ReLU>, Linear<8, 16>, Gated>, 4>;
+  static_assert(b::stages[1].output.at(4) == 2 * value && b::stages[2].output.at(4) == value + value / 2);
+  static_assert(b::stages[3].output.at(4) == value + value / 2 && b::stages[3].in_place_backward);
+  static_assert(b::whole.value_bytes(3) == value + value / 2);
+  // The block's own chain knows nothing of the tensor that goes past.
+  using inside = pack_element<0, b::inner<3>::type>;
+  static_assert(inside::inputs.size() == 1 && inside::outputs.size() == 1);
+}
+
+TEST_CASE("blueprint: the gradient of an output that is not used has no bytes") {
+  using dropped = blueprint_of<Sequential<Wide, Split, Wide, Wide, First, Wide>, 4>;
+  using used = blueprint_of<Sequential<Wide, Split, Wide, Wide, SaysBoth, Wide>, 4>;
+  static_assert(dropped::whole.value_bytes(2) == 2 * value && dropped::whole.gradient_bytes(2) == value);
+  static_assert(used::whole.gradient_bytes(2) == 2 * value);
+  // Three values stay, two of them of two tensors. The most there is at once: the forward that makes the last value but
+  // one, beside the two tensors that it is made from; or, if the second has a gradient, the backward of the last Linear
+  // but one, with a gradient of two tensors on either side.
+  static_assert(dropped::trained::memory.arena == 5 * value + 2 * value + value);
+  static_assert(used::trained::memory.arena == 5 * value + 4 * value);
+  CHECK(dropped::trained::memory.bound < used::trained::memory.bound);
+}
+
+TEST_CASE("blueprint: a constant costs no bytes") {
+  using with = blueprint_of<Sequential<Inputs<dims<16>, constant<16>>, Wide, testing::Masked<>, Wide>, 4>;
+  using without = blueprint_of<Sequential<Inputs<dims<16>>, Wide, Wide>, 4>;
+  static_assert(with::trained::memory.arena == without::trained::memory.arena);
+  static_assert(with::network_hash != without::network_hash);
+}
+
+TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that they need") {
+  // Tokens have the bytes of their integers in a network of doubles too, and no gradient.
+  using tokens = blueprint_of<Sequential<Inputs<dims<16>, integers<16>>, Wide, testing::WhereEven, Wide>, 4, double>;
+  static_assert(tokens::whole.value_bytes(2) == 2 * value + value && tokens::whole.gradient_bytes(2) == 2 * value);
+  // The mean over a batch is one for all samples, with a gradient.
+  using mean = blueprint_of<Sequential<Wide, testing::BatchMean, testing::Centered, Wide>, 4>;
+  static_assert(mean::whole.value_bytes(2) == value + value / 4 && mean::whole.gradient_bytes(2) == value + value / 4);
+  // Its tape: an integer for each sample, and one sum.
+  static_assert(mean::whole.tape_bytes(1) == 2 * alignment);
+  static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
+                align_up(40 * sizeof(std::int32_t)) + alignment);
 }

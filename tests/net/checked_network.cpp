@@ -2,11 +2,18 @@
 #include <type_traits>
 
 #include <cairn/layer/flatten.hpp>
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/checked_network.hpp>
+#include <cairn/net/checkpoint.hpp>
+#include <cairn/net/repeat.hpp>
+#include <cairn/net/residual.hpp>
+#include <cairn/net/sequential.hpp>
 #include <doctest/doctest.h>
+
+#include "layers.hpp"
+#include "../layer/several_layers.hpp"
 
 using namespace cairn;
 
@@ -22,7 +29,7 @@ using Same = Linear<8, 8>;
 
 struct late {
   static constexpr reads backward_reads = reads::nothing;
-  static shape output_shape(const shape& in) { return in; }
+  static tensor outputs(const arguments& in) { return in[0]; }
 };
 
 } // namespace
@@ -62,7 +69,69 @@ TEST_CASE("checked_network: parts that are wrong by themselves come before shape
   static_assert(names<Sequential<>, empty_network<Sequential<>>>);
 }
 
-TEST_CASE("checked_network: shapes that nobody knows") {
+TEST_CASE("checked_network: shapes that the compiler cannot know") {
   static_assert(names<Sequential<Residual<ReLU>, In>, begins_with<ReLU>>);
   static_assert(names<Sequential<In, late, Same>, shape_at_run_time<1, late>>);
+}
+
+TEST_CASE("checked_network: values of several tensors are shown whole, with the constants") {
+  using testing::Gated, testing::Split, testing::WhereEven;
+  using NoMask = Sequential<Inputs<dims<8>, constant<9>>, Same, testing::Masked<>>;
+  static_assert(names<NoMask, joint<2, Same, tensors_of<dims<8>, constant<9>>, testing::Masked<>>>);
+  static_assert(names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, Gated>,
+                      joint<2, ReLU, tensors_of<dims<8>, integers<8>>, Gated>>);
+  static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>,
+                      joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);
+  // Of a block that fits, only what it takes.
+  using Widens = Residual<Same, Linear<8, 9>>;
+  static_assert(names<Sequential<In, Split, Widens>, residual_ends<Widens, dims<8>, dims<9>>>);
+  static_assert(right<Sequential<Inputs<dims<8>, integers<8>>, Same, WhereEven, Residual<Same>, WhereEven>>);
+}
+
+TEST_CASE("checked_network: a layer whose outputs are all unused, in blocks too") {
+  using testing::First, testing::Split, testing::Swap;
+  using Two = Inputs<dims<8>, dims<8>>;
+  static_assert(names<Sequential<Two, Same, Swap>, unused<1, Same>>);
+  static_assert(names<Sequential<Two, checkpoint<sqrt_n, Sequential<Same, Swap, First>>>, unused<0, Same>>);
+  using Deep = Residual<checkpoint<store_all, Sequential<Swap, Residual<Same>, First, ReLU, Split>>>;
+  static_assert(right<Sequential<Two, Residual<Deep, First>>>);
+  using Deeper = Residual<Swap, checkpoint<store_all, Sequential<Same, Swap, Residual<Same>, First>>>;
+  static_assert(names<Sequential<In, Split, Residual<Deeper, ReLU>>, unused<0, Same>>);
+  // Each of two outputs alone leaves a stage unused, both together do not.
+  using Both = checkpoint<store_all, Sequential<Same, Swap, Same>>;
+  static_assert(right<Sequential<Two, Both, testing::Gated>> && right<Sequential<Two, Repeat<2, Both>, testing::Gated>>);
+  static_assert(names<Sequential<Two, Both, First>, unused<0, Same>>);
+}
+
+namespace {
+
+// Layers but ReLU, groups but those that stand twice.
+struct question {
+  template <class Part>
+  static constexpr bool layer = !std::is_same_v<Part, ReLU>;
+  template <class Group>
+  static constexpr bool group = true;
+};
+template <class Block>
+constexpr bool question::group<Repeat<2, Block>> = false;
+
+template <class Net>
+constexpr bool fine = detail::holds<question, Net>;
+template <class Net>
+using wrong = typename detail::first_wrong<question, Net>::type;
+using Fine = Linear<3, 3>;
+
+} // namespace
+
+TEST_CASE("checked_network: a question is asked of every layer and block") {
+  static_assert(fine<Sequential<>> && fine<Sequential<Fine, Repeat<3, Residual<Fine>>>>);
+  static_assert(!fine<ReLU> && !fine<Sequential<Fine, Repeat<3, Residual<Fine, ReLU>>>>);
+  static_assert(!fine<Sequential<checkpoint<sqrt_n, Sequential<Fine, ReLU>>>>);
+  static_assert(!fine<Sequential<Residual<Repeat<2, Fine>>>>);
+}
+
+TEST_CASE("checked_network: the first that is wrong is named, a group before what is in it") {
+  static_assert(std::is_same_v<wrong<Sequential<Fine, Repeat<3, Residual<Fine, ReLU>>, int>>, ReLU>);
+  static_assert(std::is_same_v<wrong<Sequential<Fine, Repeat<2, ReLU>>>, Repeat<2, ReLU>>);
+  static_assert(std::is_same_v<wrong<checkpoint<sqrt_n, Sequential<Sequential<>, Fine, ReLU>>>, ReLU>);
 }

@@ -7,11 +7,11 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/checkpoint.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
-#include "../layer/bundle_layers.hpp"
 #include "layers.hpp"
 #include "planned.hpp"
+#include "../layer/several_layers.hpp"
 
 using namespace cairn;
 
@@ -125,7 +125,7 @@ struct searched_chain {
   static constexpr chain value = blueprint_of<Searched, 16>::whole;
 };
 constexpr std::size_t solved_bytes = detail::slot_solution<searched_chain, 64>::least_bytes;
-constexpr std::size_t searched_bytes = detail::least_searched<searched_chain, solved_bytes, solved_bytes>();
+constexpr std::size_t searched_bytes = detail::least_arena<searched_chain, budget<64>::tightest<searched_chain, 64>>();
 static_assert(searched_bytes < solved_bytes);
 
 } // namespace

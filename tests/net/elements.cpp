@@ -7,7 +7,9 @@
 
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/elements.hpp>
+#include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
+#include <cairn/net/sequential.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/gelu.hpp>
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>

@@ -3,7 +3,10 @@
 
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/net/checkpoint.hpp>
 #include <cairn/net/function_of.hpp>
+#include <cairn/net/repeat.hpp>
+#include <cairn/net/residual.hpp>
 #include <cairn/plan/policies.hpp>
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/fused_update.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 #include "layers.hpp"
 #include "planned.hpp"
@@ -58,11 +58,13 @@ private:
   void one(const code& p, const op& o, std::size_t first, bool output) {
     if (o.is_discard()) return;
     const std::size_t leaf = first + p.leaf_begin[o.position];
-    const code* const inner = p.at(o.position).inner;
+    const auto& chains = p.at(o.position).chains;
     const bool backward = o.kind == op_kind::backward;
-    if (inner == nullptr) ops.push_back({leaf, backward});
-    else if (backward) back(*inner, leaf);
-    else up(*inner, leaf, o.wants_tape, o.wants_output && output);
+    if (chains.empty()) ops.push_back({leaf, backward});
+    for (const auto& chain : chains) {
+      if (backward) back(*chain.code, leaf + chain.leaf_begin);
+      else up(*chain.code, leaf + chain.leaf_begin, o.wants_tape, o.wants_output && output);
+    }
   }
 };
 
@@ -112,7 +114,7 @@ TEST_CASE("fused_update: the peak has a layer's gradients in it, computed by han
   using plan = blueprint_of<fused_update<Two>, 4>;
   static_assert(plan::trained::memory.live[plan::training.turn] ==
                 blueprint_of<Two, 4>::trained::memory.live[plan::training.turn]);
-  static_assert(highest({plan::trained::memory.live.data(), plan::training.count}) == 3 * value + gradients);
+  static_assert(plan::trained::memory.bound == 3 * value + gradients);
 }
 
 TEST_CASE("fused_update: a budget is one for activations and gradients together") {
@@ -158,26 +160,27 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
     void go_to(std::size_t begin) { place = {memory.data() + 15 * begin + 3, begin, zeros.data()}; }
   } there;
   there.go_to(0);
-  const events tell{.finished = {[](void* self, std::size_t end) {
+  const callbacks tell{.finished = {[](void* self, std::size_t end) {
                                    auto& me = *static_cast<scattered*>(self);
                                    const float* const from = me.place.start;
                                    me.found.insert(me.found.end(), from, from + (end - me.place.begin));
                                    me.go_to(end);
                                  },
                                  &there}};
-  std::vector<float> x = testing::replica<float>::inputs(4 * 12);
+  const plain::values x = testing::replica<float>::inputs_of(code, 4, 1);
+  const plain::seen<float> x_seen(x);
   plain::buffer<std::byte> arena(p.arena);
   frame<float> f;
   f.rows = 4;
-  f[region::input] = reinterpret_cast<std::byte*>(x.data());
-  f[region::workspace] = arena.data();
+  f.inputs = x_seen;
+  f.workspace = arena.data();
   f.parameters = whole.parameters().data();
   f.gradients = &there.place;
   f.random = {.seed = testing::a_seed, .step = testing::a_step, .position = 0};
   f.tell = &tell;
-  run_up(code, q, f);
+  run_forward(code, q, f);
   const operands& turn = code.training.at[code.training.turn];
-  testing::derive(4 * 3, f.numbers(turn.input), f.numbers(turn.output_gradient));
-  run_back(code, q, f);
+  testing::derive(4 * 3, f.elements(turn.input), f.elements(turn.output_gradient));
+  run_backward(code, q, f);
   CHECK(testing::same_bits(there.found, want.gradients));
 }

@@ -6,7 +6,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;
@@ -73,7 +73,7 @@ TEST_CASE("the cost of a schedule is counted as the curve counts it") {
   CHECK(compared > 10);
 }
 
-TEST_CASE("limits leave out what nobody asks for") {
+TEST_CASE("limits leave out what is not asked for") {
   const memory_curve<Net, 32> whole;
   const std::size_t most = whole[whole.size() / 2].bytes;
   const memory_curve<Net, 32> part({}, {.most = most});

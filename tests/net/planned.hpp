@@ -31,7 +31,7 @@ template <class T>
 struct planned {
   const cairn::program<T, queue>* code = nullptr;
   std::size_t arena = 0, bound = 0, enough = 0, evaluation_arena = 0, evaluation_bound = 0, parameters = 0,
-              state = 0;
+              buffers = 0;
 };
 
 template <class Model, std::size_t Batch, class T>
@@ -50,7 +50,7 @@ planned<T> plan() {
 // What a step makes.
 template <class T>
 struct made {
-  std::vector<T> output, evaluated, gradients, state;
+  std::vector<T> output, evaluated, gradients, buffers;
   bool operator==(const made&) const = default;
 };
 
@@ -63,7 +63,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && same_bits(a.data(), b.data(), a.size());
 }
 
-// Numbers in [-1, 1) that depend on (stream, index) only.
+// Elements in [-1, 1) that depend on (stream, index) only.
 template <class T>
 T number(std::uint32_t stream, std::size_t index) {
   return 2 * cairn::random_uniform<T>({.seed = 99, .step = 1, .position = stream}, index) - 1;
@@ -84,15 +84,16 @@ public:
   using code = cairn::program<T, queue>;
 
   explicit replica(const planned<T>& p)
-      : plan_(p), parameters_(p.parameters), gradients_(p.parameters), state_(p.state),
+      : plan_(p), parameters_(p.parameters), gradients_(p.parameters), buffers_(p.buffers),
         arena_(std::max(p.arena, p.evaluation_arena)) {
     std::fill_n(parameters_.data(), parameters_.size(), T{0});
     std::fill_n(gradients_.data(), gradients_.size(), T{0});
-    std::fill_n(state_.data(), state_.size(), T{0});
-    cairn::for_each_parameter(*p.code, span(parameters_), [](const cairn::named_parameter<T>& q) {
+    std::fill_n(buffers_.data(), buffers_.size(), T{0});
+    const auto fill = [](const cairn::named_parameter<T>& q) {
       for (std::size_t i = 0; i < q.numbers.size(); ++i)
         q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
-    });
+    };
+    cairn::for_each_parameter(*p.code, span(parameters_), span(buffers_), fill);
   }
 
   static std::uint32_t parameter_stream(std::uint32_t leaf, std::size_t index) {
@@ -103,16 +104,25 @@ public:
     for (std::size_t i = 0; i < count; ++i) out[i] = number<T>(stream, i);
     return out;
   }
-  // The input of `rows` samples: the only tensor, or all tensors and then all constants, each apart from the others.
-  static std::vector<std::vector<T>> all_inputs(const code& c, std::size_t rows, std::uint32_t stream) {
-    std::vector<std::vector<T>> out;
-    if (c.inputs == nullptr) return {inputs(rows * c.input_shape.size(), stream)};
-    const auto add = [&](const cairn::shape& s) {
-      out.push_back(inputs(rows * s.size(), stream + 100 * static_cast<std::uint32_t>(out.size())));
-    };
-    for (std::size_t k = 0; k < c.inputs->size(); ++k) add((*c.inputs)[k]);
-    for (std::size_t k = 0; k < c.inputs->constant_count; ++k) add(c.inputs->constants[k]);
+  // The input of `rows` samples, its tensors or its constants: each apart from the others. Integers are small tokens.
+  template <class List>
+  static plain::values made_up(const List& list, std::size_t rows, std::uint32_t stream) {
+    plain::values out = plain::room_for<T>(cairn::tensor_list(list), rows);
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const bool tokens = list[k].type == cairn::element::int32;
+      for (std::size_t i = 0; i < list[k].elements(rows); ++i) {
+        const T x = number<T>(stream + 100 * static_cast<std::uint32_t>(k), i);
+        if (tokens) reinterpret_cast<std::int32_t*>(out[k].data())[i] = static_cast<std::int32_t>(8 * (x + 1));
+        else reinterpret_cast<T*>(out[k].data())[i] = x;
+      }
+    }
     return out;
+  }
+  static plain::values inputs_of(const code& c, std::size_t rows, std::uint32_t stream) {
+    return made_up(*c.inputs, rows, stream);
+  }
+  static plain::values constants_of(const code& c, std::size_t rows, std::uint32_t stream) {
+    return made_up(*c.constants, rows, stream + 1000);
   }
 
   std::byte* arena() { return arena_.data(); }
@@ -128,54 +138,55 @@ public:
   // as soon as it is discarded.
   made<T> step(queue& q, std::size_t rows, bool poison, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
-    const auto x = all_inputs(c, rows, stream);
-    const std::size_t out = rows * c.output_shape.size();
+    const lent x(c, rows, stream);
+    const std::size_t out = (*c.outputs)[0].elements(rows);
     made<T> result;
     poison_ = poison;
     finished_ = times_finished_ = discards_ = 0;
-    const cairn::events tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
+    const cairn::callbacks tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
     cairn::frame<T> f = lend(rows, x);
     f.tell = &tell;
-    cairn::run_up(c, q, f);
+    cairn::run_forward(c, q, f);
     const cairn::operands& turn = c.training.at[c.training.turn];
-    T* const output = f.numbers(turn.input);
+    T* const output = f.elements(turn.input);
     result.output.assign(output, output + out);
-    if (T* const gradient = f.numbers(turn.output_gradient); gradient != nullptr)
+    if (T* const gradient = f.elements(turn.output_gradient); gradient != nullptr)
       derive(out, output, gradient);
-    cairn::run_back(c, q, f);
+    cairn::run_backward(c, q, f);
     result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
-    result.state.assign(state_.data(), state_.data() + plan_.state);
+    result.buffers.assign(buffers_.data(), buffers_.data() + plan_.buffers);
     return result;
   }
 
   std::vector<T> evaluate(queue& q, std::size_t rows, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
-    const auto x = all_inputs(c, rows, stream);
+    const lent x(c, rows, stream);
     cairn::frame<T> f = lend(rows, x);
     f.why = cairn::pass::evaluate;
-    cairn::run_up(c, q, f);
-    const T* const output = f.numbers(c.evaluation.at[c.evaluation.turn].input);
-    return {output, output + rows * c.output_shape.size()};
+    cairn::run_forward(c, q, f);
+    const T* const output = f.elements(c.evaluation.at[c.evaluation.turn].input);
+    return {output, output + (*c.outputs)[0].elements(rows)};
   }
 
 private:
+  struct lent {
+    lent(const code& c, std::size_t rows, std::uint32_t stream)
+        : inputs(inputs_of(c, rows, stream)), constants(constants_of(c, rows, stream)) {}
+    plain::values inputs, constants;
+    plain::seen<T> inputs_seen{inputs}, constants_seen{constants};
+  };
   static std::span<T> span(plain::buffer<T>& b) { return {b.data(), b.size()}; }
 
-  cairn::frame<T> lend(std::size_t rows, const std::vector<std::vector<T>>& x) {
+  cairn::frame<T> lend(std::size_t rows, const lent& x) {
     cairn::frame<T> f;
     f.rows = rows;
-    f[cairn::region::input] =
-        const_cast<std::byte*>(reinterpret_cast<const std::byte*>(x[0].data())); // only read
-    if (const cairn::bundle* const several = plan_.code->inputs; several != nullptr) {
-      for (std::size_t k = 0; k < x.size(); ++k)
-        (k < several->size() ? ends_.inputs[k] : ends_.constants[k - several->size()]) = x[k].data();
-      f.several = &ends_;
-    }
-    f[cairn::region::workspace] = arena_.data();
+    f.inputs = x.inputs_seen;
+    f.constants = x.constants_seen;
+    f.workspace = arena_.data();
     f.parameters = parameters_.data();
     f.gradients = &place_;
     f.accumulation = sums_.size() > 0 ? sums_.data() : nullptr;
-    f.state = state_.data();
+    f.buffers = buffers_.data();
     f.random = {.seed = a_seed, .step = a_step, .position = 0};
     return f;
   }
@@ -196,8 +207,7 @@ private:
   }
 
   planned<T> plan_;
-  cairn::lent_tensors<T> ends_;
-  plain::buffer<T> parameters_, gradients_, state_, sums_;
+  plain::buffer<T> parameters_, gradients_, buffers_, sums_;
   cairn::gradient_place<T> place_{gradients_.data(), 0, nullptr};
   plain::buffer<std::byte> arena_; // of exactly the planned size, all 0xFF at first
   bool poison_ = false;
@@ -206,62 +216,48 @@ private:
 
 // What the oracle makes of the same step, in the layout of the plan's flat buffers: padding is zero.
 template <class T>
-made<T> expected_of(plain::network<T> net, const planned<T>& p, queue& q, std::size_t rows,
-                    std::uint32_t stream) {
-  for (auto* const l : net.leaves)
-    for (std::size_t k = 0; k < l->parameter_list.count; ++k)
-      for (std::size_t i = 0; i < l->parameter_list.items[k].extents.size(); ++i)
-        l->parameters[l->parameter_offsets[k] + i] =
-            number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
+made<T> expected_of(plain::network whole, const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream) {
+  const auto begin = [](const plain::bytes& b) { return reinterpret_cast<T*>(b.data()); };
+  for (auto* const l : whole.leaves)
+    for (std::size_t k = 0; k < l->parameter_list.size(); ++k)
+      for (std::size_t i = 0; i < l->parameter_list[k].size(); ++i)
+        begin(l->parameters[k])[i] = number<T>(replica<T>::parameter_stream(l->index, k), i) / 2;
 
-  const auto x = replica<T>::all_inputs(*p.code, rows, stream);
-  const auto tensors = [&](std::size_t begin, std::size_t end) {
-    plain::tensors<T> out;
-    for (std::size_t k = begin; k < end; ++k) {
-      out.emplace_back(x[k].size());
-      std::memcpy(out.back().data(), x[k].data(), x[k].size() * sizeof(T));
-    }
-    return out;
-  };
-  const std::size_t count = p.code->inputs == nullptr ? 1 : p.code->inputs->size();
-  *net.constants = tensors(count, x.size());
+  *whole.constants = replica<T>::constants_of(*p.code, rows, stream);
+  const auto inputs = [&] { return replica<T>::inputs_of(*p.code, rows, stream); };
   plain::walk w{q, rows, cairn::pass::forward, {.seed = a_seed, .step = a_step, .position = 0}};
-  const plain::buffer<T> output = net.forward(w, tensors(0, count));
-  plain::buffer<T> gradient(output.size());
-  derive(output.size(), output.data(), gradient.data());
-  net.backward(w, gradient);
+  const plain::bytes output = whole.forward(w, inputs());
+  const std::size_t count = output.size() / sizeof(T);
+  plain::bytes gradient(output.size());
+  derive(count, begin(output), begin(gradient));
+  whole.backward(w, gradient);
 
   made<T> result;
-  result.output.assign(output.data(), output.data() + output.size());
+  result.output.assign(begin(output), begin(output) + count);
   result.gradients.assign(p.parameters, T{0});
-  cairn::for_each_parameter(
-      *p.code, std::span<T>(result.gradients), [&](const cairn::named_parameter<T>& named) {
-        const auto* const l = net.leaves.at(named.leaf);
-        REQUIRE(named.numbers.size() == l->parameter_list.items[named.index].extents.size());
-        std::memcpy(named.numbers.data(), l->gradients.data() + l->parameter_offsets[named.index],
-                    named.numbers.size() * sizeof(T));
-      });
-  std::size_t at = 0; // states lie from the first layer to the last, each tensor aligned
-  for (const auto* const l : net.leaves)
-    for (std::size_t k = 0; k < l->state_list.count; ++k) {
-      const std::size_t size = l->state_list.items[k].extents.size();
-      const T* const from = l->state.data() + l->state_offsets[k];
-      result.state.resize(at);
-      result.state.insert(result.state.end(), from, from + size);
-      at += cairn::align_up(size * sizeof(T)) / sizeof(T);
-    }
-  result.state.resize(at);
+  result.buffers.assign(p.buffers, T{0});
+  const std::span<T> gradients(result.gradients), buffers(result.buffers);
+  const auto copy = [](const cairn::named_parameter<T>& to, const plain::bytes& from) {
+    REQUIRE(to.numbers.size_bytes() == from.size());
+    std::memcpy(to.numbers.data(), from.data(), from.size());
+  };
+  // What is frozen lies among the buffers, with the values of its parameters.
+  cairn::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+    const plain::leaf& l = *whole.leaves.at(named.leaf);
+    copy(named, (named.is_frozen ? l.parameters : l.gradients).at(named.index));
+  });
+  cairn::for_each_buffer(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+    copy(named, whole.leaves.at(named.leaf)->buffers.at(named.index));
+  });
   w.why = cairn::pass::evaluate;
-  const plain::buffer<T> evaluated = net.forward(w, tensors(0, count));
-  result.evaluated.assign(evaluated.data(), evaluated.data() + evaluated.size());
+  const plain::bytes evaluated = whole.forward(w, inputs());
+  result.evaluated.assign(begin(evaluated), begin(evaluated) + count);
   return result;
 }
 
 template <class Net, class T>
 made<T> expected(const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream = 1) {
-  const cairn::bundle input =
-      p.code->inputs != nullptr ? *p.code->inputs : cairn::bundle{p.code->input_shape};
-  return expected_of(plain::make_network<Net, T>(input), p, q, rows, stream);
+  return expected_of(plain::make_network<Net, T>(*p.code->inputs, *p.code->constants), p, q, rows, stream);
 }
 
 // Compares one planned network with the oracle: for some numbers of rows, with and without poison.
@@ -275,8 +271,9 @@ void compare(const planned<T>& p, queue& q, std::size_t rows, const made<T>& wan
     const made<T> got = r.step(q, rows, poison);
     CHECK(same_bits(got.output, want.output));
     CHECK(same_bits(got.gradients, want.gradients));
-    if (poison) CHECK(same_bits(got.state, want.state)); // the second step goes on from there
     CHECK(r.finished() == p.parameters);
+    if (!poison && p.buffers > 0) continue; // the second step goes on from the buffers of the first
+    CHECK(same_bits(got.buffers, want.buffers));
     CHECK(same_bits(r.evaluate(q, rows), want.evaluated));
   }
 }
@@ -299,38 +296,49 @@ std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
   return touched;
 }
 
+// `lost`: lines of the arena that buffers of odd sizes may leave unused besides.
 template <class T>
 void check_policy(const char* policy, const planned<T>& p,
-                  const std::vector<std::pair<std::size_t, made<T>>>& want) {
+                  const std::vector<std::pair<std::size_t, made<T>>>& want, std::size_t lost = 0) {
   INFO("policy ", std::string(policy));
   queue q{1};
   for (const auto& [rows, made] : want) compare(p, q, rows, made);
-  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough)); // a budget asks for no tighter one
+  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough) + lost * cairn::alignment); // a budget asks for no tighter one
   CHECK(p.evaluation_arena <= p.evaluation_bound + p.evaluation_bound / 50);
   CHECK(touched_bytes(p, q, true) == p.arena);
   CHECK(touched_bytes(p, q, false) == p.evaluation_arena);
 }
 
+// One network as it is, under the policies that it was given, on a batch that is not full and on a full one.
+template <class Model, std::size_t Batch, class T>
+void check_step(std::size_t lost = 2) {
+  queue q{1};
+  const auto p = plan<Model, Batch, T>();
+  std::vector<std::pair<std::size_t, made<T>>> want;
+  for (const std::size_t rows : {Batch / 2 + 1, Batch}) want.emplace_back(rows, expected<Model, T>(p, q, rows));
+  check_policy("as it is", p, want, lost);
+}
+
 // Every policy, on 1 row, on a batch that is not full and on a full one.
 template <class Net, std::size_t Batch, class T>
-void check_network() {
+void check_network(std::size_t lost = 0) {
   using b = cairn::blueprint_of<Net, Batch, T>;
   queue q{1};
   std::vector<std::pair<std::size_t, made<T>>> want;
   for (const std::size_t rows : {std::size_t{1}, Batch / 2 + 1, Batch})
     want.emplace_back(rows, expected<Net, T>(plan<Net, Batch, T>(), q, rows));
-  check_policy("store_all", plan<cairn::checkpoint<cairn::store_all, Net>, Batch, T>(), want);
-  check_policy("recompute_all", plan<cairn::checkpoint<cairn::recompute_all, Net>, Batch, T>(), want);
-  check_policy("every<1>", plan<cairn::checkpoint<cairn::every<1>, Net>, Batch, T>(), want);
-  check_policy("every<2>", plan<cairn::checkpoint<cairn::every<2>, Net>, Batch, T>(), want);
-  check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want);
-  check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want);
-  check_policy("revolve<2>", plan<cairn::checkpoint<cairn::revolve<2>, Net>, Batch, T>(), want);
-  check_policy("recompute_cheap", plan<cairn::checkpoint<cairn::recompute_cheap, Net>, Batch, T>(), want);
-  check_policy("sqrt_n", plan<cairn::checkpoint<cairn::sqrt_n, Net>, Batch, T>(), want);
+  check_policy("store_all", plan<cairn::checkpoint<cairn::store_all, Net>, Batch, T>(), want, lost);
+  check_policy("recompute_all", plan<cairn::checkpoint<cairn::recompute_all, Net>, Batch, T>(), want, lost);
+  check_policy("every<1>", plan<cairn::checkpoint<cairn::every<1>, Net>, Batch, T>(), want, lost);
+  check_policy("every<2>", plan<cairn::checkpoint<cairn::every<2>, Net>, Batch, T>(), want, lost);
+  check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want, lost);
+  check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want, lost);
+  check_policy("revolve<2>", plan<cairn::checkpoint<cairn::revolve<2>, Net>, Batch, T>(), want, lost);
+  check_policy("recompute_cheap", plan<cairn::checkpoint<cairn::recompute_cheap, Net>, Batch, T>(), want, lost);
+  check_policy("sqrt_n", plan<cairn::checkpoint<cairn::sqrt_n, Net>, Batch, T>(), want, lost);
   if constexpr (b::size > 2)
-    check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want);
-  check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want);
+    check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want, lost);
+  check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want, lost);
 }
 
 } // namespace testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/dropout.hpp>
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>

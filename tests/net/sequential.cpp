@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <type_traits>
 
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>

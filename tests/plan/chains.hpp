@@ -99,10 +99,10 @@ struct network {
 };
 
 template <class Policy>
-std::vector<move> moves_of(const chain& c) {
+std::vector<route_step> moves_of(const chain& c) {
   route counted{c};
   Policy::plan(c, counted);
-  std::vector<move> moves(counted.size());
+  std::vector<route_step> moves(counted.size());
   route written{c, moves.data()};
   Policy::plan(c, written);
   return moves;

@@ -30,7 +30,7 @@ public:
   struct answer {
     bool found = false;
     std::uint64_t cost = 0; // FLOPs for one sample
-    std::vector<move> moves;
+    std::vector<route_step> moves;
   };
 
   explicit exhaustive(const chain& c)
@@ -89,7 +89,7 @@ private:
   struct step {
     std::uint32_t state = none;
     bool moves = false; // else it only drops something, or is the turn
-    move made{};
+    route_step made{};
   };
 
   std::uint32_t number(const state& s) const {
@@ -150,7 +150,7 @@ private:
   template <class Reach>
   void forward(const state& s, std::size_t i, Reach reach) const {
     const stage& does = c_[i];
-    const move made{static_cast<std::uint32_t>(i), false};
+    const route_step made{static_cast<std::uint32_t>(i), false};
     const state before{s.values & ~bit(i + 1), s.tapes, s.left, s.unread & ~bit(i)};
     for (const bool output : {true, false})
       for (const bool tape : {true, false}) {

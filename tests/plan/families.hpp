@@ -14,7 +14,7 @@ namespace cairn::testing {
 // Every flag and every size at random; an odd stage may read nothing of the forward pass.
 constexpr stage random_stage(dice& d, bool odd = false) {
   const auto sometimes = [&](std::size_t lines) {
-    return bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0};
+    return detail::bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0};
   };
   stage s{};
   s.output = {alignment * (1 + d.below(8)), 0};

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include <cairn/plan/kept.hpp>
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <doctest/doctest.h>
@@ -18,11 +19,12 @@ namespace {
 constexpr std::array<stage, 4> four{dense(16, 16), relu(16), dropout(16), dense(16, 4)};
 constexpr chain of_four{.stages = four, .batch = 2, .input = {64, 0}};
 
+template <const chain& Of>
+struct source {
+  static constexpr const chain& value = Of;
+};
 template <class Policy, const chain& Of>
-constexpr auto kept = [] {
-  constexpr auto steps = make_schedule<Policy, 4, count_moves<Policy>(Of)>(Of);
-  return kept_over_turn<4>(Of, steps.ops());
-}();
+constexpr auto kept = kept_over_turn<4>(Of, plan_of<source<Of>, Policy>::schedule.ops());
 
 constexpr chain lent_four = [] {
   chain c = of_four;

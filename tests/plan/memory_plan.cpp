@@ -61,17 +61,17 @@ constexpr std::array<standing, 9> standings{{{false, false, false, false},
                                              {true, true, true, true}}};
 
 // One walk: the schedule is proved, and the simulated memory always holds what is read.
-std::string check(const chain& c, std::span<const move> moves, journey kind) {
+std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
   const auto schedule = complete<most_stages, most_moves>(c, moves);
   if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v)
     return "op " + std::to_string(v.at) + ": " + v.fault;
-  const auto plan = make_memory_plan<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.turn);
+  const auto plan = detail::lay_out<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.turn);
   const slices lent{plan.tape, plan.forward_workspace, plan.backward_workspace};
   simulator whole(c, schedule.ops(), plan.at.data(), lent, plan.windows.data());
   if (auto wrong = whole.run(schedule.turn + 1, true); !wrong.empty()) return wrong;
   if (!c.lent && whole.touched() != plan.arena) return "the arena is not what is touched";
   if (!c.windows.empty()) {
-    const auto later = make_memory_plan<at_run_time, at_run_time>(c, schedule.ops(), schedule.turn);
+    const auto later = detail::lay_out<at_run_time, at_run_time>(c, schedule.ops(), schedule.turn);
     if (later.arena != plan.arena) return "another arena when the program runs";
     for (std::size_t w = 0; w < c.windows.size(); ++w)
       if (!(later.windows[w] == plan.windows[w])) return "another place when the program runs";
@@ -112,9 +112,9 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 }
 
 // Route number `index`: up, and before each backward one of the rows.
-std::vector<move> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
+std::vector<route_step> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
                            std::size_t index) {
-  std::vector<move> moves;
+  std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
     for (const std::size_t f : between[index % between.size()])
@@ -191,7 +191,7 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
     }
     const chain c = stand(stages, standings[any.below(standings.size())], 1 + any.below(2));
     const auto between = rows(n, 1 + (n < 4));
-    std::vector<move> moves;
+    std::vector<route_step> moves;
     for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
     for (std::size_t i = n; i-- > 0;) {
       for (std::size_t k = any.below(8); k-- > 0;)
@@ -241,7 +241,7 @@ TEST_CASE("memory_plan: every policy and evaluation, every kind of stage in a ro
       check_policy<every<2>>(c, name);
       check_policy<sqrt_n>(c, name);
       check_policy<at<1>>(c, name);
-      const std::string wrong = check(c, moves_of<way_up>(c), journey::evaluation);
+      const std::string wrong = check(c, moves_of<forward_pass>(c), journey::evaluation);
       CHECK_MESSAGE(wrong.empty(), name, ": ", wrong);
     }
   }

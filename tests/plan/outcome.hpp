@@ -18,9 +18,9 @@ struct outcome {
   std::uint64_t cost = 0;
   const char* fault = nullptr;
 };
-inline outcome plan(const chain& c, const std::vector<move>& moves) {
-  const auto made = complete<at_run_time, at_run_time>(c, std::span<const move>(moves));
-  const auto memory = make_memory_plan<at_run_time, at_run_time>(c, made.ops(), made.turn);
+inline outcome plan(const chain& c, const std::vector<route_step>& moves) {
+  const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
+  const auto memory = detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.turn);
   return {memory.bound, flops(c, made.ops()), prove<at_run_time>(c, made.ops()).fault};
 }
 

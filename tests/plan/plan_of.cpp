@@ -52,10 +52,11 @@ TEST_CASE("plan_of: a thousand stages, within every compiler's default limits") 
 TEST_CASE("plan_of: the same as step by step") {
   using source = row<9, true>;
   using plan = plan_of<source, every<3>>;
-  constexpr auto ops = make_schedule<every<3>, 9, count_moves<every<3>>(source::value)>(source::value);
+  constexpr auto& moves = plan::moves;
+  constexpr auto ops = complete<9, moves.size()>(source::value, moves);
   static_assert(ops.count == plan::schedule.count && ops.turn == plan::schedule.turn && plan::proof);
   for (std::size_t t = 0; t < ops.count; ++t) CHECK(ops.storage[t] == plan::schedule.storage[t]);
-  constexpr auto memory = make_memory_plan<9, ops.count>(source::value, ops.ops(), ops.turn);
+  constexpr auto memory = detail::lay_out<9, ops.count>(source::value, ops.ops(), ops.turn);
   static_assert(memory.tape == plan::memory.tape && memory.arena == plan::memory.arena);
   for (std::size_t t = 0; t < ops.count; ++t) {
     CHECK(memory.at[t] == plan::memory.at[t]);
@@ -64,32 +65,51 @@ TEST_CASE("plan_of: the same as step by step") {
 }
 
 TEST_CASE("plan_of: one stage, and an evaluation") {
-  static_assert(tight<plan_of<row<1>, store_all>> && tight<plan_of<row<1>, way_up>>);
-  static_assert(plan_of<row<9>, way_up>::kind == journey::evaluation);
-  CHECK(plan_of<row<9>, way_up>::memory.arena == 2 * 8 * 256); // two values
+  static_assert(tight<plan_of<row<1>, store_all>> && tight<plan_of<row<1>, forward_pass>>);
+  static_assert(plan_of<row<9>, forward_pass>::kind == journey::evaluation);
+  CHECK(plan_of<row<9>, forward_pass>::memory.arena == 2 * 8 * 256); // two values
 }
 
 namespace {
 
-// Looks for a schedule by planning two, and takes the second.
-template <std::size_t Segment>
-struct tried : every<Segment> {
-  static constexpr std::size_t enough = 1_MiB;
+// Keeps a budget: store_all, then a stored input at every third stage, then at every second.
+template <std::size_t Distance>
+struct candidate : every<Distance> {
+  using next = candidate<Distance - 1>;
 };
-struct picky {
-  struct choice {
-    using found = tried<3>;
-    static constexpr void plan(const chain& c, route& out) { found::plan(c, out); }
-  };
-  template <class Source>
-  using on = choice;
+template <>
+struct candidate<2> : every<2> {
+  using next = void;
 };
+struct stored : store_all {
+  using next = candidate<3>;
+};
+template <std::size_t Bytes>
+struct frugal {
+  static constexpr std::size_t bytes = Bytes;
+  template <class Source, std::size_t>
+  using cheapest = stored;
+  template <class Source, std::size_t>
+  using tightest = candidate<3>;
+};
+
+template <class Policy>
+constexpr std::size_t arena = plan_of<row<20>, Policy>::arena;
 
 } // namespace
 
-TEST_CASE("plan_of: what a policy has planned to find its route is not planned again") {
-  using plan = plan_of<row<20>, picky>;
-  static_assert(std::is_base_of_v<plan_of<row<20>, tried<3>>, plan>);
-  static_assert(plan::proof && plan::enough == 1_MiB && plan_of<row<20>, every<3>>::enough == 0);
-  CHECK(plan::schedule.count == plan_of<row<20>, every<3>>::schedule.count);
+TEST_CASE("plan_of: of a policy that keeps a budget, the first candidate whose arena fits is planned, once") {
+  static_assert(arena<every<3>> < arena<store_all> && arena<every<3>> < arena<every<2>>);
+  using whole = plan_of<row<20>, frugal<arena<store_all>>>;
+  static_assert(std::is_base_of_v<plan_of<row<20>, stored, arena<store_all>>, whole>);
+  static_assert(whole::proof && whole::enough == arena<store_all>);
+  using third = plan_of<row<20>, frugal<arena<store_all> - 1>>;
+  static_assert(std::is_base_of_v<plan_of<row<20>, candidate<3>, arena<store_all> - 1>, third>);
+  CHECK(third::schedule.count == plan_of<row<20>, every<3>>::schedule.count);
+}
+
+TEST_CASE("plan_of: none of the candidates fits, and the least arena is that of one of them") {
+  static_assert(std::is_void_v<detail::fitting<row<20>, frugal<arena<every<3>> - 1>>>);
+  static_assert(detail::least_arena<row<20>, candidate<3>>() == arena<every<3>>);
+  static_assert(detail::least_arena<row<20>, candidate<2>>() == arena<every<2>>);
 }

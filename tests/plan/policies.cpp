@@ -87,7 +87,7 @@ std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t 
   const chain c{.stages = stages};
   route counted{c};
   plan(c, counted);
-  std::vector<move> moves(counted.size());
+  std::vector<route_step> moves(counted.size());
   route r{c, moves.data()};
   plan(c, r);
   std::vector<std::size_t> list; // where each segment begins, from the last
@@ -158,14 +158,14 @@ TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
   CHECK_FALSE(at<named<long>>::accepts(c));
   CHECK_FALSE(at<named<int>, named<long>>::accepts(c));
   std::vector<std::size_t> list;
-  for (const move& m : moves_of<at<5, named<int>>>(c))
+  for (const route_step& m : moves_of<at<5, named<int>>>(c))
     if (m.backward) list.push_back(m.position);
   CHECK(list.size() == 8);
   static_assert(at<named<int>>::accepts(one_int) && !at<named<long>>::accepts(one_int));
   // The inputs of 0, 2, 3, 5 and 6 are stored: before the backward of each segment but the last, all of it runs again.
   std::vector<std::size_t> again;
   std::size_t ups = 0;
-  for (const move& m : moves_of<at<5, named<int>>>(c))
+  for (const route_step& m : moves_of<at<5, named<int>>>(c))
     if (!m.backward && ups++ >= 8) again.push_back(m.position);
   CHECK(again == std::vector<std::size_t>{5, 3, 4, 2, 0, 1});
 }

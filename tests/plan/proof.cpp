@@ -204,7 +204,7 @@ TEST_CASE("proof: a forward of a stage whose backward is done is found, whatever
 TEST_CASE("proof: an evaluation has no backward") {
   const auto list = networks();
   const chain c = list[0].look();
-  const auto up = complete<most, 100>(c, moves_of<way_up>(c));
+  const auto up = complete<most, 100>(c, moves_of<forward_pass>(c));
   CHECK(bool(prove<most>(c, up.ops(), journey::evaluation)));
   CHECK_FALSE(bool(prove<most>(c, up.ops(), journey::training)));
   const auto both = complete<most, 100>(c, moves_of<store_all>(c));

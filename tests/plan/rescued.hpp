@@ -12,7 +12,7 @@
 
 namespace cairn::testing {
 
-// The one random chain of tests/plan/solver.cpp.
+// The one random chain of tests/plan/solve/solver.cpp.
 struct rescued_chain {
   static constexpr std::size_t seed = 100 * 65 + 5;
   static constexpr auto stages = [] {

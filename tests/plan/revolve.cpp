@@ -35,10 +35,10 @@ struct equal_chain {
   static constexpr chain value{.stages = stages, .batch = 1, .input = {alignment, 0}};
 };
 
-std::vector<move> moves_of(void (*plan)(const chain&, route&), const chain& c) {
+std::vector<route_step> moves_of(void (*plan)(const chain&, route&), const chain& c) {
   route counting{c};
   plan(c, counting);
-  std::vector<move> moves(counting.size());
+  std::vector<route_step> moves(counting.size());
   route writing{c, moves.data()};
   plan(c, writing);
   return moves;
@@ -62,7 +62,7 @@ std::size_t least_forwards(std::size_t length, std::size_t inputs) {
 struct cost {
   std::size_t forwards = 0, stored = 0;
 };
-cost cost_of(const std::vector<move>& moves, std::size_t stages) {
+cost cost_of(const std::vector<route_step>& moves, std::size_t stages) {
   cost out;
   std::vector<bool> there(stages + 1, false);
   there[0] = true;

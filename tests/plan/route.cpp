@@ -17,7 +17,7 @@ TEST_CASE("route: spans, and a count without an array") {
   static constexpr std::array<stage, 3> stages{dense(4, 4), dropout(4), dense(4, 4)};
   constexpr chain c{.stages = stages};
   constexpr auto moves = [&] {
-    std::array<move, 8> list{};
+    std::array<route_step, 8> list{};
     route r{c, list.data()};
     r.forward(0, 3);
     r.backward(1, 3);
@@ -26,8 +26,8 @@ TEST_CASE("route: spans, and a count without an array") {
     r.forward(2, 2);
     return list;
   }();
-  static_assert(moves[0] == move{0, false} && moves[2] == move{2, false} && moves[3] == move{2, true});
-  static_assert(moves[4] == move{1, true} && moves[5] == move{2, false} && moves[6] == move{0, true});
+  static_assert(moves[0] == route_step{0, false} && moves[2] == route_step{2, false} && moves[3] == route_step{2, true});
+  static_assert(moves[4] == route_step{1, true} && moves[5] == route_step{2, false} && moves[6] == route_step{0, true});
   route counted{c};
   counted.forward(0, 3);
   counted.backward(0, 3);

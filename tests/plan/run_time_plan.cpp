@@ -1,90 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include <array>
-#include <cstddef>
-#include <cstring>
-#include <string>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
-#include <cairn/plan/plan_of.hpp>
-#include <cairn/plan/policies.hpp>
-#include <cairn/plan/revolve.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 #include <doctest/doctest.h>
 
-#include "chains.hpp"
-#include "exhaustive.hpp"
-#include "rescued.hpp"
-
 using namespace cairn;
-using namespace cairn::testing;
 
-namespace {
-
-struct source {
-  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),   block(128, 2), dropout(128),
-                                                dense(128, 64), gelu(64),    block(64, 1),  block(64, 3),
-                                                dense(64, 32),  dense(32, 8)};
-  static constexpr chain value{.stages = stages, .batch = 24, .input = {256, 0}};
-};
-
-template <class Policy>
-void is_the_constant() {
-  using constant = plan_of<source, Policy>;
-  const run_time_plan found = plan_route(source::value, constant::moves);
-  REQUIRE(found.training.count == constant::schedule.count);
-  CHECK(found.training.turn == constant::schedule.turn);
-  CHECK(found.training.lasting == constant::schedule.lasting);
-  for (std::size_t t = 0; t < found.training.count; ++t) {
-    CHECK(found.training.storage[t] == constant::schedule.storage[t]);
-    CHECK(found.memory.live[t] == constant::memory.live[t]);
-    CHECK(found.memory.at[t] == constant::memory.at[t]);
-  }
-  CHECK(found.memory.arena == constant::memory.arena);
-}
-
-} // namespace
-
-TEST_CASE("a route planned when the program runs is planned as the compiler plans it") {
-  is_the_constant<store_all>();
-  is_the_constant<recompute_all>();
-  is_the_constant<sqrt_n>();
-  is_the_constant<revolve<3>>();
-}
-
-TEST_CASE("a route that is no walk up and back is refused") {
-  auto moves = moves_of<store_all>(source::value);
-  moves.erase(moves.begin() + 12);
-  CHECK_THROWS_WITH_AS(plan_route(source::value, moves), doctest::Contains("a backward is missing"), error);
-}
-
-TEST_CASE("every budget on the curve is kept, by the cheapest schedule that lies in it") {
-  const solver solved(source::value);
-  std::size_t tight = 0;
-  for (std::size_t i = 0; i < solved.size(); ++i) {
-    const run_time_plan found = plan_within(source::value, solved, solved[i].bytes);
-    CHECK(found.memory.arena <= solved[i].bytes);
-    const auto cost = flops(source::value, found.training.ops());
-    CHECK(cost >= solved[i].cost);
-    tight += cost == solved[i].cost ? 1 : 0;
-  }
-  CHECK(tight * 10 >= solved.size() * 9); // what lives is nearly always packed without a gap
-}
-
-TEST_CASE("an impossible budget is an error that states the least possible number of bytes") {
-  const solver solved(source::value);
-  const std::string least = std::to_string(solved[0].bytes);
-  CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64),
-                       doctest::Contains(least.c_str()), error);
-}
-
-TEST_CASE("the budget of a short chain that only a schedule keeps which drops a value for a while is kept") {
-  for (const chain& c : {rescued_chain::value, rescued_products::value}) {
-    const std::size_t least = exhaustive{c}.least_bytes();
-    const solver solved(c);
-    const run_time_plan found = plan_within(c, solved, least);
-    CHECK(found.memory.arena <= least);
-    CHECK(bool(prove<at_run_time>(c, found.training.ops())));
-    const std::string stated = "at least " + std::to_string(least) + " bytes";
-    CHECK_THROWS_WITH_AS(plan_within(c, solved, least - 1), doctest::Contains(stated.c_str()), error);
-  }
+TEST_CASE("run_time_plan: it owns its arrays, so it can be copied and moved") {
+  run_time_plan one;
+  one.training.storage.make_room(2);
+  one.training.count = 1;
+  one.training.storage[0].position = 7;
+  run_time_plan two = one;
+  two.training.storage[0].position = 9;
+  CHECK(one.training.ops()[0].position == 7);
+  const run_time_plan three = std::move(two);
+  CHECK(three.training.ops()[0].position == 9);
 }

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/proof.hpp>
 #include <cairn/plan/schedule.hpp>
@@ -28,7 +29,7 @@ op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .pos
 op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
 op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
 
-std::vector<op> complete_of(const chain& c, const std::vector<move>& moves) {
+std::vector<op> complete_of(const chain& c, const std::vector<route_step>& moves) {
   const auto made = complete<16, 100>(c, moves);
   return {made.ops().begin(), made.ops().end()};
 }
@@ -62,7 +63,7 @@ TEST_CASE("schedule: what nobody reads is not computed") {
   for (const op& o : complete_of(c, moves_of<every<3>>(c))) last_outputs += o.position == 2 && o.wants_output;
   CHECK(last_outputs == 1);
   // The last stage of a segment that is made again gives its tape only; a stage nobody asks anything of is left out.
-  const std::vector<move> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
+  const std::vector<route_step> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
                                 {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
   const auto ops = complete_of(c, moves);
   CHECK(bool(prove<16>(c, ops)));
@@ -79,7 +80,7 @@ TEST_CASE("schedule: what nobody reads is not computed") {
 TEST_CASE("schedule: a route without a backward, or with too few moves, is seen for what it is") {
   const std::vector<stage> stages{dense(8, 8), gelu(8), dense(8, 8)};
   const chain c{.stages = stages, .input = {32, 0}};
-  CHECK(bool(prove<16>(c, complete_of(c, moves_of<way_up>(c)), journey::evaluation)));
+  CHECK(bool(prove<16>(c, complete_of(c, moves_of<forward_pass>(c)), journey::evaluation)));
   const auto full = moves_of<store_all>(c);
   for (std::size_t m = 0; m < full.size(); ++m) {
     auto less = full;
@@ -117,24 +118,30 @@ TEST_CASE("schedule: what lasts over the turn") {
   CHECK(again.lasting > 0);
   CHECK(again.storage[again.lasting - 1] ==
         forward(2, true)); // the first backward reads the value of the stage below
-  const auto up = complete<16, 100>(c, moves_of<way_up>(c));
+  const auto up = complete<16, 100>(c, moves_of<forward_pass>(c));
   CHECK(up.lasting == 0);
   CHECK(up.turn + 2 == up.count);
 }
 
-TEST_CASE("schedule: evaluation keeps at most two values, at compile time") {
+namespace {
+
+struct source {
   static constexpr std::array<stage, 3> stages{dense(8, 8), gelu(8), dropout(8)};
-  constexpr chain c{.stages = stages, .input = {32, 0}};
-  constexpr auto made = make_evaluation<3>(c);
-  static_assert(prove<3>(c, made.ops(), journey::evaluation));
-  constexpr auto trained = make_schedule<every<2>, 3, count_moves<every<2>>(c)>(c);
-  static_assert(prove<3>(c, trained.ops()));
+  static constexpr chain value{.stages = stages, .input = {32, 0}};
+};
+
+} // namespace
+
+TEST_CASE("schedule: evaluation keeps at most two values, at compile time") {
+  constexpr auto& made = plan_of<source, forward_pass>::schedule;
+  static_assert(prove<3>(source::value, made.ops(), journey::evaluation));
+  static_assert(prove<3>(source::value, plan_of<source, every<2>>::schedule.ops()));
   CHECK(made.count == 7);
 }
 
 TEST_CASE("schedule: what a composite makes again before its first backward is on its way back") {
   const std::vector<stage> stages{dense(16, 16), dense(16, 16)};
-  const std::vector<move> moves{{0, false}, {1, false}, {0, false}, {1, true}, {0, true}};
+  const std::vector<route_step> moves{{0, false}, {1, false}, {0, false}, {1, true}, {0, true}};
   const chain lent{.stages = stages, .input = {64, 0}, .lent = true};
   const auto of_composite = complete<16, 100>(lent, moves);
   CHECK(bool(prove<16>(lent, of_composite.ops())));
@@ -146,7 +153,7 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   chain output = lent;
   output.stages = masked;
   output.lent_output = true;
-  const std::vector<move> twice{{0, false}, {1, false}, {0, false}, {1, false}, {1, true}, {0, true}};
+  const std::vector<route_step> twice{{0, false}, {1, false}, {0, false}, {1, false}, {1, true}, {0, true}};
   const auto kept = complete<16, 100>(output, twice);
   CHECK(bool(prove<16>(output, kept.ops())));
   std::size_t runs = 0;

@@ -7,8 +7,8 @@
 
 #include <cairn/core/shape.hpp>
 #include <cairn/device/cpu.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/train/loss.hpp>
 
 #include "differences.hpp"
 #include "values.hpp"
@@ -16,7 +16,8 @@
 // How far a loss and its gradient are from PyTorch's, at most; for the gradient both over the output and
 // apart from it.
 template <cairn::loss Loss, class T, class Target>
-double loss_distance_from_torch(const std::string& name, const cairn::shape& output_shape) {
+double loss_distance_from_torch(const std::string& name, const cairn::shape& output_shape,
+                                const Loss& function = {}) {
   cairn::cpu device;
   auto output = reference_numbers<T>(name + "/output");
   const auto targets = reference_numbers<Target>(name + "/targets");
@@ -30,7 +31,7 @@ double loss_distance_from_torch(const std::string& name, const cairn::shape& out
     call.targets = targets.data();
     call.output_gradient = gradient;
     call.loss = &loss;
-    Loss::run(device.compute(), call);
+    function.run(device.compute(), call);
     largest = std::max(largest, largest_difference<double>({loss}, reference_values(name + "/loss")));
   }
   const auto& expected = reference_values(name + "/output_gradient");

@@ -178,12 +178,60 @@ def several():
         write(f"several/gradient{i}", parameter.grad)
 
 
+def batch_norm():
+    """One training step from running statistics of 0 and 1, and what evaluation makes of the same input after it."""
+    module = nn.BatchNorm1d(19)
+    layer("batch_norm", module, 7, 19)
+    write("batch_norm/running_mean", module.running_mean)
+    write("batch_norm/running_variance", module.running_var)
+    module.eval()
+    write("batch_norm/evaluated", module(torch.tensor(VALUES["batch_norm/input"]).double().reshape(7, 19)))
+
+
+def embedding():
+    """A vocabulary of which one word comes three times and some do not come at all."""
+    module = nn.Embedding(11, 6).double()
+    module.weight.data = random(11, 6)
+    indices = torch.tensor([[3, 0, 10], [7, 3, 1], [3, 9, 10]])
+    made = module(indices)
+    gradient = random(*made.shape)
+    made.backward(gradient)
+    write("embedding/input", indices)
+    write("embedding/output", made)
+    write("embedding/output_gradient", gradient)
+    write("embedding/parameter0", module.weight)
+    write("embedding/gradient0", module.weight.grad)
+
+
+def more_losses():
+    def loss(name, module, output, target):
+        output.requires_grad_()
+        value = module(output, target)
+        value.backward()
+        for part, tensor in (("output", output), ("targets", target), ("loss", value), ("output_gradient", output.grad)):
+            write(f"{name}/{part}", tensor)
+
+    weights = torch.rand(5).float().double()
+    write("cross_entropy_options/class_weights", weights)
+    targets = torch.tensor([0, 3, -100, 1, 4, -100, 2])
+    for name, options in (("ignore", {}), ("smoothing", {"label_smoothing": 0.1}), ("weights", {"weight": weights}),
+                          ("all", {"label_smoothing": 0.25, "weight": weights, "ignore_index": 3})):
+        wanted = targets.clamp(min=0) if "ignore_index" in options else targets
+        loss(f"cross_entropy_{name}", nn.CrossEntropyLoss(**options), random(7, 5, scale=3), wanted)
+    loss("bce_with_logits", nn.BCEWithLogitsLoss(), random(4, 5, scale=4), torch.rand(4, 5).float().double())
+    for name, module in (("l1", nn.L1Loss()), ("smooth_l1", nn.SmoothL1Loss()), ("smooth_l1_beta", nn.SmoothL1Loss(beta=0.25)),
+                         ("smooth_l1_beta_0", nn.SmoothL1Loss(beta=0.0))):
+        output, target = random(4, 5), random(4, 5)
+        output[1, 2] = target[1, 2]
+        loss(name, module, output, target)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
-    for part in (layers, losses, optimizers, schedules, clipping, several):
+    for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -67,7 +67,7 @@ inline bool texts_overlap(const std::string& svg) {
     const std::size_t close = svg.find('>', at);
     const double size = number_after("font-size=\"", at);
     const double width =
-        cairn::svg_writer::width_of(svg.substr(close + 1, svg.find('<', close) - close - 1), size);
+        cairn::detail::svg_writer::width_of(svg.substr(close + 1, svg.find('<', close) - close - 1), size);
     const std::string tag = svg.substr(at, close - at);
     const double shift = tag.find("\"end\"") != tag.npos      ? width
                          : tag.find("\"middle\"") != tag.npos ? width / 2

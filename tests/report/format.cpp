@@ -54,8 +54,8 @@ TEST_CASE("three digits stay three where rounding carries") {
 }
 
 TEST_CASE("a number of any size fits") {
-  CHECK(detail::fixed(1e300, 2) == "1.00e+300");
-  CHECK(detail::fixed(-123456789012345.0, 2) == "-123456789012345.00");
+  CHECK(format_fixed(1e300, 2) == "1.00e+300");
+  CHECK(format_fixed(-123456789012345.0, 2) == "-123456789012345.00");
 }
 
 TEST_CASE("durations choose their unit") {
@@ -77,10 +77,10 @@ TEST_CASE("a clock shows hours only when there are any") {
 }
 
 TEST_CASE("rates have decimal prefixes") {
-  CHECK(format_rate(0.25) == "0.25");
-  CHECK(format_rate(999.4) == "999");
-  CHECK(format_rate(999.6) == "1.00k");
-  CHECK(format_rate(4560000) == "4.56M");
+  CHECK(format_quantity(0.25) == "0.25");
+  CHECK(format_quantity(999.4) == "999");
+  CHECK(format_quantity(999.6) == "1.00k");
+  CHECK(format_quantity(4560000) == "4.56M");
 }
 
 TEST_CASE("counts have commas, checksums all their digits") {

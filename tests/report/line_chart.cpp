@@ -65,7 +65,7 @@ TEST_CASE("line_chart: everything that it shows has a name, a unit and a place i
     CHECK_MESSAGE(svg.find(text) != svg.npos, text);
   for (const double x : numbers(svg, "circle", "cx")) CHECK((x > 0 && x < 500));
   // A name begins right of the line's end, and the margin there holds it.
-  CHECK(numbers(svg, "circle", "cx")[4] + svg_writer::width_of("note of store_all", 11.5) < 500);
+  CHECK(numbers(svg, "circle", "cx")[4] + detail::svg_writer::width_of("note of store_all", 11.5) < 500);
   for (const double x : numbers(svg, "text", "x")) CHECK((x > 0 && x < 500));
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("line_chart: the name of a line that ends early lies on no other line"
   const double left = std::strtod(tag.c_str() + tag.find(" x=\"") + 4, nullptr);
   const double base = std::strtod(tag.c_str() + tag.find(" y=\"") + 4, nullptr);
   const auto height_at = [&](double at) { return y[0] + (y[4] - y[0]) * (at - x[0]) / (x[4] - x[0]); };
-  const double width = svg_writer::width_of("note of short", 11.5);
+  const double width = detail::svg_writer::width_of("note of short", 11.5);
   const bool above = base + 14 < height_at(left) && base + 14 < height_at(left + width);
   const bool below = base - 10 > height_at(left) && base - 10 > height_at(left + width);
   CHECK((above || below));

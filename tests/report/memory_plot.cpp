@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -14,12 +15,12 @@ struct drawing {
   timeline times;
   std::vector<std::size_t> live;
   detail::memory_plot plot;
-  svg_writer to{500, 200, ""};
+  svg_writer to{500, 200};
 
   explicit drawing(std::vector<std::size_t> bytes, std::size_t reference = 0) : live(std::move(bytes)) {
     times.ops = {{0, 1}, {1, 2}, {2, 2}, {2, 3}, {3, 4}};
     times.work = times.end = 4;
-    plot = {live, &times, {0, 400, 4}, {100, 0, 10240}, reference, "store_all"};
+    plot = {live, &times, {0, 400, 0, 4}, {100, 0, 0, 10240}, reference, "store_all"};
   }
   bool shows(const std::string& part) const { return to.str().find(part) != std::string::npos; }
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/schedule_picture.hpp>
@@ -17,6 +18,7 @@
 #include "drawings.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace testing;
 
 namespace {
@@ -39,8 +41,11 @@ constexpr std::array<stage, Stages> products = [] {
 template <class Policy, std::size_t Stages>
 struct planned {
   static constexpr chain of{products<Stages>, 64, {1024, 0}};
-  static constexpr auto steps = make_schedule<Policy, Stages, count_moves<Policy>(of)>(of);
-  inline static const auto memory = make_memory_plan<Stages, steps.count>(of, steps.ops(), steps.turn);
+  struct source {
+    static constexpr const chain& value = of;
+  };
+  static constexpr const auto& steps = plan_of<source, Policy>::schedule;
+  static constexpr const auto& memory = plan_of<source, Policy>::memory;
 
   static picture_panel panel(std::span<const bucket_departure> leaving = {}) {
     return {"policy", of, steps.ops(), memory.live, leaving};

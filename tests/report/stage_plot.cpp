@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/stage_plot.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -27,16 +29,19 @@ constexpr std::array<stage, 4> four = [] {
 }();
 constexpr chain of_four{four, 4, {64, 0}};
 
+struct source {
+  static constexpr const chain& value = of_four;
+};
 template <class Policy>
-constexpr auto steps = make_schedule<Policy, 4, count_moves<Policy>(of_four)>(of_four);
+constexpr const auto& steps = plan_of<source, Policy>::schedule;
 
 struct drawing {
   timeline times;
   detail::stage_plot plot;
-  svg_writer to{400, 200, ""};
+  svg_writer to{400, 200};
 
   explicit drawing(std::span<const op> ops, double row = 20)
-      : times(make_timeline(of_four, ops)), plot{of_four, ops, &times, {100, 400, times.end}, 10, row} {}
+      : times(make_timeline(of_four, ops)), plot{of_four, ops, &times, {100, 400, 0, times.end}, 10, row} {}
 };
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -44,6 +49,8 @@ std::size_t count(const std::string& text, const std::string& part) {
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
   return found;
 }
+
+std::size_t rectangles(const std::string& text) { return count(text, "<rect") - 1; } // without the sheet
 
 } // namespace
 
@@ -58,7 +65,7 @@ TEST_CASE("an op is a rectangle in its row, from its begin to its end") {
   drawing d(steps<store_all>.ops());
   d.plot.draw_ops(d.to, picture_kind::forward);
   const std::string text = d.to.str();
-  CHECK(count(text, "<rect") == 4);
+  CHECK(rectangles(text) == 4);
   // Forward of stage 1: from 1/4 to 2/4 of a forward; the whole step is 2.75 forwards wide, 300 pixels.
   const std::string left = svg_writer::number(100 + 300 * 0.25 / 2.75 + 0.375);
   CHECK(text.find("<rect x=\"" + left + "\" y=\"51.5\"") != text.npos);
@@ -76,28 +83,27 @@ TEST_CASE("each kind of op is drawn as often as it runs") {
   for (std::size_t k = 0; k < 3; ++k) {
     drawing d(s.ops());
     d.plot.draw_ops(d.to, static_cast<picture_kind>(k));
-    CHECK(count(d.to.str(), "<rect") == runs[k]);
+    CHECK(rectangles(d.to.str()) == runs[k]);
   }
 }
 
 TEST_CASE("what is kept for later is drawn, what is passed on is not") {
   drawing all(steps<store_all>.ops());
   all.plot.draw_stored(all.to);
-  CHECK(count(all.to.str(), "<rect") == 3); // the inputs of stages 1 to 3, to their backward
-  drawing none(make_evaluation<4>(of_four).ops().first(0));
+  CHECK(rectangles(all.to.str()) == 3); // the inputs of stages 1 to 3, to their backward
+  drawing none(steps<forward_pass>.ops().first(0));
   none.plot.draw_stored(none.to);
-  CHECK(count(none.to.str(), "<rect") == 0);
-  const auto way_up = make_evaluation<4>(of_four);
-  drawing up(way_up.ops());
+  CHECK(rectangles(none.to.str()) == 0);
+  drawing up(steps<forward_pass>.ops());
   up.plot.draw_stored(up.to);
-  CHECK(count(up.to.str(), "<rect") == 0);
+  CHECK(rectangles(up.to.str()) == 0);
 }
 
 TEST_CASE("in rows that are low, a run of ops on neighbouring stages is one line") {
   drawing d(steps<store_all>.ops(), 0.5);
   d.plot.draw_ops(d.to, picture_kind::forward);
   d.plot.draw_ops(d.to, picture_kind::backward);
-  CHECK(count(d.to.str(), "<rect") == 0);
+  CHECK(rectangles(d.to.str()) == 0);
   CHECK(count(d.to.str(), "<path") == 2);
   CHECK(count(d.to.str(), "M") == 2);
 }
@@ -110,7 +116,7 @@ TEST_CASE("a bucket is a line down from its backward and a rectangle in the lane
   d.plot.x.most = d.times.end;
   d.plot.draw_buckets(d.to, leaving, 100, 10);
   const std::string text = d.to.str();
-  CHECK(count(text, "<rect") == 2);
+  CHECK(rectangles(text) == 2);
   CHECK(count(text, "<line") == 2);
   // Complete when the backward of stage 2 ends: one forward and two backwards of half a forward each.
   CHECK(text.find("<line x1=\"" + svg_writer::number(d.plot.x(2.0)) + "\"") != text.npos);
@@ -138,4 +144,11 @@ TEST_CASE("beside another plot of the same stages there are lines and no names")
   d.plot.draw_labels(d.to);
   CHECK(count(d.to.str(), "<text") == 0);
   CHECK(count(d.to.str(), "<line") > 0);
+}
+
+TEST_CASE("rows are numbered as densely as they have room") {
+  CHECK(label_every(30, 13) == 1);
+  CHECK(label_every(13, 13) == 1);
+  CHECK(label_every(4.4, 13) == 5);
+  CHECK(label_every(0.56, 13) == 50);
 }

@@ -2,12 +2,14 @@
 #include <array>
 #include <vector>
 
+#include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/timeline.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -27,8 +29,11 @@ constexpr std::array<stage, 3> three = [] {
 }();
 constexpr chain of_three{three, 4, {64, 0}};
 
+struct source {
+  static constexpr const chain& value = of_three;
+};
 template <class Policy>
-constexpr auto steps = make_schedule<Policy, 3, count_moves<Policy>(of_three)>(of_three);
+constexpr const auto& steps = plan_of<source, Policy>::schedule;
 
 } // namespace
 

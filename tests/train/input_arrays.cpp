@@ -14,7 +14,7 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../layer/bundle_layers.hpp"
+#include "../layer/several_layers.hpp"
 #include "training.hpp"
 
 using namespace cairn;
@@ -64,7 +64,7 @@ struct trace {
 };
 template <class Model>
 trace train() {
-  trainer_of<Model> t{testing::momentum, seed{3}};
+  trainer_of<Model> t{testing::momentum, {.seed = 3}};
   const masked_samples a(6, 1), b(4, 2), c(5, 3);
   trace out;
   out.losses.push_back(step(t, a));
@@ -89,7 +89,7 @@ TEST_CASE("inputs: every policy trains a network of several tensors to the same 
 }
 
 TEST_CASE("inputs: the mask reaches the layers") {
-  trainer_of<Net> t{testing::momentum, seed{3}};
+  trainer_of<Net> t{testing::momentum, {.seed = 3}};
   const masked_samples s(6, 1);
   const double loss = t.evaluate_loss(inputs(s.hidden, s.mask), s.classes);
   const std::vector<float> ones(s.mask.size(), 1.0F);
@@ -97,7 +97,7 @@ TEST_CASE("inputs: the mask reaches the layers") {
 }
 
 TEST_CASE("inputs: ranks are micro-batches, bit for bit") {
-  trainer_of<Net> alone{testing::momentum, seed{3}};
+  trainer_of<Net> alone{testing::momentum, {.seed = 3}};
   for (std::uint32_t i = 0; i < 3; ++i) {
     const masked_samples first(6, 10 * i), second(4, 10 * i + 1);
     alone.accumulate(inputs(first.hidden, first.mask), first.classes);
@@ -106,7 +106,7 @@ TEST_CASE("inputs: ranks are micro-batches, bit for bit") {
   const std::vector<float> want(alone.gradients().begin(), alone.gradients().end());
   threads{2}.run([&](threads::rank& rank) {
     trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>, CrossEntropyLoss, SGD, batch<6>>
-        t{rank, testing::momentum, seed{3}};
+        t{rank, testing::momentum, {.seed = 3}};
     for (std::uint32_t i = 0; i < 3; ++i)
       step(t, masked_samples(rank.rank() == 0 ? 6 : 4, 10 * i + static_cast<std::uint32_t>(rank.rank())));
     if (t.checksum() != alone.checksum()) throw error("the ranks' parameters differ from one rank's");
@@ -116,7 +116,7 @@ TEST_CASE("inputs: ranks are micro-batches, bit for bit") {
 }
 
 TEST_CASE("inputs: what is wrong is said with the array's number") {
-  trainer_of<Net> t{testing::momentum, seed{3}};
+  trainer_of<Net> t{testing::momentum, {.seed = 3}};
   const masked_samples s(6, 1), less(5, 1);
   const std::uint64_t before = t.checksum();
   std::string said = text_of([&] { t.step(inputs(s.hidden, less.mask), s.classes); });
@@ -131,8 +131,8 @@ TEST_CASE("inputs: what is wrong is said with the array's number") {
 TEST_CASE("inputs: a network of one tensor takes them too") {
   using Plain = Sequential<Linear<wide, testing::classes>>;
   const masked_samples s(6, 1);
-  trainer<Plain, CrossEntropyLoss, SGD, batch<6>> a{testing::momentum, seed{3}},
-      b{testing::momentum, seed{3}};
+  trainer<Plain, CrossEntropyLoss, SGD, batch<6>> a{testing::momentum, {.seed = 3}},
+      b{testing::momentum, {.seed = 3}};
   CHECK(a.step(s.hidden, s.classes) == b.step(inputs(s.hidden), s.classes));
   CHECK(a.checksum() == b.checksum());
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <cairn/layer/dropout.hpp>
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,12 +23,49 @@ template <class Model, std::size_t Batch = 4, class T = float>
 struct block {
   using plan = blueprint_of<Model, Batch, T>;
   std::vector<T> numbers = std::vector<T>(plan::parameter_block, T(-7));
+  std::vector<T> buffers = std::vector<T>(plan::state_block, T(-7));
 
-  explicit block(seed s) { initialize(code(), std::span(numbers), s); }
+  explicit block(seed s) { initialize(code(), std::span(numbers), std::span(buffers), s); }
   static const auto& code() { return program_of<plan, T, cpu::queue>; }
   template <class F>
   void for_each(F&& f) {
-    for_each_parameter(code(), std::span(numbers), f);
+    for_each_parameter(code(), std::span(numbers), std::span(buffers), f);
+  }
+};
+
+// Tensors that start in every way that there is.
+struct Started {
+  static constexpr tensor_list inputs{{8}};
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) {
+    return {{"constant", {3}, initial::constant(2)},
+            {"uniform", {4000}, initial::uniform(0.5)},
+            {"normal", {4000}, initial::normal(0.02, 1)},
+            {"truncated", {4000}, initial::truncated_normal(0.5, -1)}};
+  }
+  static constexpr tensor_list buffers(const arguments&) {
+    return {{"running_mean", {8}, initial::constant(0)},
+            {"running_var", {8}, initial::constant(1)},
+            {"noise", {4000}, initial::normal(0.02, 1)}};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue&, const forward_call<T>&) {}
+  template <class Queue, class T>
+  static void backward(Queue&, const backward_call<T>&) {}
+};
+
+struct moments {
+  double mean = 0, deviation = 0, largest = 0;
+
+  moments(std::span<const double> list, double around) {
+    for (const double x : list) mean += x / static_cast<double>(list.size());
+    for (const double x : list) {
+      deviation += (x - mean) * (x - mean) / static_cast<double>(list.size());
+      largest = std::max(largest, std::abs(x - around));
+    }
+    deviation = std::sqrt(deviation);
   }
 };
 
@@ -108,4 +148,32 @@ TEST_CASE("parameters: what lies between them is left alone") {
   for (std::size_t i = 0; i < filled.size(); ++i) changed += filled[i] != -7.0F;
   CHECK(changed == decltype(b)::plan::parameters);
   for (const float x : b.numbers) CHECK(x == -7.0F);
+}
+
+TEST_CASE("parameters: uniform, normal, truncated normal and constant initial values, of buffers too") {
+  block<Sequential<Started>, 4, double> b(seed{1});
+  std::map<std::string, std::vector<double>> found;
+  b.for_each([&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
+  for_each_buffer(b.code(), std::span(b.numbers), std::span(b.buffers),
+                  [&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
+  REQUIRE(found.size() == 7);
+  CHECK(found["0.constant"] == std::vector<double>(3, 2));
+  CHECK(found["0.running_mean"] == std::vector<double>(8, 0));
+  CHECK(found["0.running_var"] == std::vector<double>(8, 1));
+  // Each bound on a mean or a deviation is above four of its own standard deviations.
+  const moments uniform(found["0.uniform"], 0), normal(found["0.normal"], 1), truncated(found["0.truncated"], -1);
+  CHECK(std::abs(uniform.mean) < 0.02);
+  CHECK(uniform.deviation == doctest::Approx(0.5 / std::sqrt(3)).epsilon(0.03));
+  CHECK(uniform.largest <= 0.5);
+  CHECK(uniform.largest > 0.499);
+  CHECK(std::abs(normal.mean - 1) < 0.0015);
+  CHECK(normal.deviation == doctest::Approx(0.02).epsilon(0.05));
+  CHECK(normal.largest > 0.05); // two and a half deviations: it is not cut off
+  CHECK(std::abs(truncated.mean + 1) < 0.03);
+  CHECK(truncated.deviation == doctest::Approx(0.5 * 0.8796).epsilon(0.04)); // of what the cut leaves
+  CHECK(truncated.largest <= 1);
+  CHECK(truncated.largest > 0.98);
+  // A buffer and a parameter of the same law do not start with the same numbers.
+  CHECK(found["0.noise"] != found["0.normal"]);
+  CHECK(moments(found["0.noise"], 1).deviation == doctest::Approx(0.02).epsilon(0.05));
 }

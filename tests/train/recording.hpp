@@ -15,6 +15,7 @@
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/ops/ops.hpp>
 
 namespace recording {
 
@@ -103,17 +104,56 @@ void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<con
                    span_of(then.mask), span_of(then.row_sums, c.rows)});
   cairn::matmul(q.real(), c, a, b, form, then);
 }
-template <class T>
-void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
-  q.put("relu_forward", {span_of(output, count), span_of(input, count)});
-  cairn::relu_forward(q.real(), count, output, input);
+// An activation's forward reads one array, its backward the output gradient and another one.
+template <class T, class Op>
+void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input,
+                 const Op& op) {
+  q.put(name, {span_of(output, count), span_of(input, count)});
+  op(q.real(), count, output, input);
+}
+template <class T, class Op>
+void put_backward(queue& q, std::string_view name, std::size_t count, T* input_gradient,
+                  const T* output_gradient, const T* read, const Op& op) {
+  q.put(name, {span_of(input_gradient, count), span_of(output_gradient, count), span_of(read, count)});
+  op(q.real(), count, input_gradient, output_gradient, read);
 }
 template <class T>
-void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  q.put("relu_backward",
-        {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
-  cairn::relu_backward(q.real(), count, input_gradient, output_gradient, output);
+void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "relu_forward", count, output, input, [](auto&... given) { cairn::relu_forward(given...); });
+}
+template <class T>
+void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "relu_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::relu_backward(given...); });
+}
+template <class T>
+void gelu_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "gelu_forward", count, output, input, [](auto&... given) { cairn::gelu_forward(given...); });
+}
+template <class T>
+void gelu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "gelu_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::gelu_backward(given...); });
+}
+template <class T>
+void tanh_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "tanh_forward", count, output, input, [](auto&... given) { cairn::tanh_forward(given...); });
+}
+template <class T>
+void tanh_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
+  put_backward(q, "tanh_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::tanh_backward(given...); });
+}
+template <class T>
+void sigmoid_forward(queue& q, std::size_t count, T* output, const T* input) {
+  put_forward(q, "sigmoid_forward", count, output, input,
+              [](auto&... given) { cairn::sigmoid_forward(given...); });
+}
+template <class T>
+void sigmoid_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
+                      const T* read) {
+  put_backward(q, "sigmoid_backward", count, input_gradient, output_gradient, read,
+               [](auto&... given) { cairn::sigmoid_backward(given...); });
 }
 template <class T>
 void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a,
@@ -125,6 +165,17 @@ template <class T>
 void copy(queue& q, std::size_t count, T* to, const T* from) {
   if (to != from) q.put("copy", {span_of(to, count), span_of(from, count)});
   cairn::copy(q.real(), count, to, from);
+}
+template <class T>
+void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
+                std::type_identity_t<cairn::matrix<const T>> b) {
+  q.put("add_matrix", {span_of(sum), span_of(a), span_of(b)});
+  cairn::add_matrix(q.real(), sum, a, b);
+}
+template <class T>
+void copy_matrix(queue& q, cairn::matrix<T> to, std::type_identity_t<cairn::matrix<const T>> from) {
+  if (to.data != from.data) q.put("copy_matrix", {span_of(to), span_of(from)});
+  cairn::copy_matrix(q.real(), to, from);
 }
 template <class T, class... Rest>
 void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&... rest) {
@@ -151,12 +202,89 @@ void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* in
   cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient,
                              output_gradient, input, statistics, weight);
 }
-template <class T, class Target>
+template <class T>
+void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
+                        cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features),
+                               span_of(input, count), span_of(weight, features), span_of(bias, features)});
+  cairn::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+}
+template <class T>
+void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
+                         const T* input, const cairn::accumulated<T>* mean,
+                         const cairn::accumulated<T>* variance, const T* weight, const T* bias) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_evaluate",
+        {span_of(output, count), span_of(input, count), span_of(mean, features), span_of(variance, features),
+         span_of(weight, features), span_of(bias, features)});
+  cairn::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
+}
+template <class T>
+void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean,
+                       T* running_variance, const T* statistics) {
+  q.put("batch_norm_update", {span_of(running_mean, features), span_of(running_variance, features),
+                              span_of(statistics, 2 * features)});
+  cairn::batch_norm_update(q.real(), rows, features, momentum, running_mean, running_variance, statistics);
+}
+template <class T>
+void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient,
+                         const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics,
+                         const T* weight) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_backward",
+        {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features),
+         span_of(weight, features)});
+  cairn::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient,
+                             output_gradient, input, statistics, weight);
+}
+template <class T>
+void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) {
+  q.put("embedding_forward",
+        {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
+  cairn::embedding_forward(q.real(), count, vocabulary, width, output, weight, indices);
+}
+template <class T>
+void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        cairn::accumulated<T>* weight_gradient, const T* output_gradient,
+                        const std::int32_t* indices) {
+  q.put("embedding_backward", {span_of(weight_gradient, vocabulary * width),
+                               span_of(output_gradient, count * width), span_of(indices, count)});
+  cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
+}
+// Options come last, or not at all.
+template <class T, class Target, class... Options>
 void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits,
-                           const Target* targets) {
+                           const Target* targets, const Options&... options) {
   q.put("softmax_cross_entropy",
         {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
-  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets);
+  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
+}
+template <class T>
+void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
+                        const T* targets) {
+  q.put("mean_squared_error", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
+                     const T* targets) {
+  q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
+  q.put("l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::l1(q.real(), loss, gradient, count, output, targets);
+}
+template <class T>
+void smooth_l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets,
+               double beta) {
+  q.put("smooth_l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::smooth_l1(q.real(), loss, gradient, count, output, targets, beta);
 }
 template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {
@@ -168,6 +296,16 @@ void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradi
   q.put("sgd", {span_of(parameters, count), span_of(velocity, count), span_of(gradients, count)});
   cairn::sgd(q.real(), count, parameters, velocity, gradients, c);
 }
+
+template <class T, class Coefficients>
+void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
+          const Coefficients& c) {
+  q.put("adam", {span_of(parameters, count), span_of(mean, count), span_of(square, count),
+                 span_of(gradients, count)});
+  cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
+}
+
+static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double>);
 
 // One of two ranks of which the other has the same gradients; it works on a queue of its own. What it forgets is told by
 // the type, so that a test can show that the proof finds it.

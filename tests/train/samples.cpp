@@ -38,7 +38,7 @@ TEST_CASE("samples: what numbers are") {
 
 TEST_CASE("samples: every kind of array is read in place and gives the same bits") {
   const samples s(4, 1);
-  net_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const double want = t.step(s.x, s.y);
   std::array<float, 40> x{};
   std::array<int, 4> y{};
@@ -61,7 +61,7 @@ TEST_CASE("samples: every kind of array is read in place and gives the same bits
 
 TEST_CASE("samples: targets may be any integers") {
   const samples s(4, 1);
-  net_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const double want = t.step(s.x, s.y);
   CHECK(t.step(s.x, std::vector<unsigned char>(s.y.begin(), s.y.end())) == want);
   CHECK(t.step(s.x, std::vector<long>(s.y.begin(), s.y.end())) == want);
@@ -69,7 +69,7 @@ TEST_CASE("samples: targets may be any integers") {
 
 TEST_CASE("samples: a part of an array is read where it lies") {
   const samples s(6, 1);
-  net_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const double want = t.evaluate_loss(std::span(s.x).subspan(20, 20), std::span(s.y).subspan(2, 2));
   const row_major array = xt::adapt(s.x, std::vector<std::size_t>{6, 10});
   const auto rows = xt::view(array, xt::range(2, 4), xt::all());
@@ -78,7 +78,7 @@ TEST_CASE("samples: a part of an array is read where it lies") {
 
 TEST_CASE("samples: an array that is not in row-major order without gaps is refused") {
   const samples s(4, 1);
-  net_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const column_major turned = xt::adapt(s.x, std::vector<std::size_t>{4, 10});
   const std::string text = text_of([&] { t.step(turned, s.y); });
   CHECK(has(text, "row-major"));
@@ -91,7 +91,7 @@ TEST_CASE("samples: an array that is not in row-major order without gaps is refu
 }
 
 TEST_CASE("samples: the first axis counts the samples") {
-  net_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const row_major turned = xt::ones<float>({10, 4});
   const std::string text = text_of([&] { t.step(turned, std::vector<int>(4)); });
   CHECK(has(text, "expected samples of 10 numbers"));

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/taken_loss.hpp>
 #include <doctest/doctest.h>
 
@@ -29,10 +29,10 @@ TEST_CASE("taken_loss: the mean over the samples, with a derivative unless nobod
   std::array<float, 4> gradient{};
   const shape two{2};
   const double loss =
-      detail::take_loss<MSELoss>(device.compute(), 2, two, target, output.data(), gradient.data());
+      detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(), gradient.data());
   CHECK(loss == doctest::Approx(2));
   CHECK(gradient[1] == doctest::Approx(1));
   CHECK(gradient[0] == 0);
-  CHECK(detail::take_loss<MSELoss>(device.compute(), 2, two, target, output.data(),
+  CHECK(detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(),
                                    static_cast<float*>(nullptr)) == loss);
 }

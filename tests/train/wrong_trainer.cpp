@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <cairn/train/wrong_trainer.hpp>

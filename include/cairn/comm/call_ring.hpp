@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include <cairn/comm/ordered_sum.hpp>
+#include <cairn/comm/sum_of_ranks.hpp>
 #include <cairn/core/memory.hpp>
 
 namespace cairn::detail {
@@ -39,8 +39,8 @@ struct rank_call {
 
 // The calls of all ranks, as a queue of pieces of work that any thread may take; without locks.
 //
-// Call number k of every rank belongs together. It becomes ready when the last rank has posted it and someone
-// has published it. From then on it is cut into pieces of `piece_bytes`, which are taken calls first, pieces
+// Call number k of every rank belongs together. It becomes ready when the last rank has posted it and published
+// it. From then on it is cut into pieces of `piece_bytes`, which are taken calls first, pieces
 // second: in the order in which they were started. A call is over when its last piece is finished.
 //
 // Everything lies in rings of fixed size. Slot k % capacity is free for call k when call k - capacity is
@@ -88,8 +88,8 @@ public:
     return slot_of(call).arrived.fetch_add(1) == size_ - 1;
   }
 
-  // Returns the number of pieces. Calls are published in order: who is last to post call k + 1 has seen that
-  // the one who was last to post call k went on to the next.
+  // Returns the number of pieces. Calls are published in order: the rank that is last to post call
+  // k + 1 has seen that the last one to post call k went on to the next.
   std::uint64_t publish(std::uint64_t call) {
     slot& s = slot_of(call);
     const rank_call& any = asked(0, call);
@@ -107,7 +107,7 @@ public:
     return next_.load() >> piece_bits < std::min(end, ready_.load());
   }
 
-  // Whoever takes a piece carries it out and finishes it. While it has not, the call is not over, and so
+  // The thread that takes a piece carries it out and finishes it. While it has not, the call is not over, and so
   // nothing that the call needs can change.
   bool take(std::uint64_t end, piece& taken) {
     std::uint64_t next = next_.load();
@@ -129,9 +129,9 @@ public:
     const auto what = asked(0, taken.call).what;
     if (taken.first == taken.last) return; // an empty span may have no address
     if (what == rank_call::kind::sum_float)
-      ordered_sum<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
+      sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
     else if (what == rank_call::kind::sum_double)
-      ordered_sum<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
+      sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
   }
 

@@ -21,10 +21,10 @@ struct queue_of_any_device {};
 // A type P is a pending, for queues of type Queue, if
 //   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is done
 //      when a function returns, wait blocks the calling thread until the call is over;
-//   2. p.wait(queue) throws cairn::error if the call failed, or was not over after the communicator's deadline.
+//   2. p.wait(queue) throws an error if the call failed, and deadline_error if it was not over after the communicator's deadline.
 //      Either way, the span is the caller's again;
 //   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
-//   4. the destructor of one that is not empty is told of a mistake of its owner: it stops the program in a debug
+//   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
 //      build (not while an exception passes through). It performs no collective, and waits for no other rank.
 //
 // Not required: that it can be waited for on another thread than the one that started the call, that it can be copied,

@@ -16,7 +16,7 @@
 namespace cairn {
 
 // What goes wrong on one rank, and in which of its calls (from 0).
-struct fault {
+struct injected_fault {
   enum class kind : unsigned char {
     none,
     late,           // the call starts after `delay`
@@ -32,7 +32,7 @@ struct fault {
 // A communicator around another one that behaves like it but for one fault: to try out how a program meets a
 // lost or slow rank. The other one is borrowed. Inside a body of threads::run:
 //
-//   fault_injecting faulty(rank, rank.rank() == 1 ? fault{fault::kind::late, 7, 2s} : fault{});
+//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
 //   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
 template <class Inner>
 class fault_injecting {
@@ -58,7 +58,7 @@ public:
       if (!fails_) return inner_.wait(queue);
       fails_ = false;
       const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw error("fault_injecting: this wait fails, as was asked for");
+      throw rank_lost("fault_injecting: this wait fails, as was asked for");
     }
 
   private:
@@ -69,7 +69,7 @@ public:
     bool fails_ = false;
   };
 
-  fault_injecting(Inner& inner, fault planned) : inner_(inner), planned_(planned) {}
+  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
 
   int rank() const { return inner_.rank(); }
   int size() const { return inner_.size(); }
@@ -90,16 +90,16 @@ public:
 private:
   template <class Start>
   auto started(const Start& start) {
-    const fault::kind now = calls_++ == planned_.call ? planned_.what : fault::kind::none;
-    if (now == fault::kind::late) std::this_thread::sleep_for(planned_.delay);
-    if (now == fault::kind::fails_to_start)
-      throw error("fault_injecting: call " + std::to_string(planned_.call) +
+    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
+    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
+    if (now == injected_fault::kind::fails_to_start)
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) +
                   " fails to start, as was asked for");
-    return ticket<decltype(start())>(start(), now == fault::kind::fails_in_wait);
+    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
   }
 
   Inner& inner_;
-  fault planned_;
+  injected_fault planned_;
   std::uint64_t calls_ = 0;
 };
 

@@ -61,7 +61,7 @@ public:
   template <class Queue>
   ticket broadcast(Queue&, std::span<std::byte>, int root) {
     if (root != 0)
-      throw error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
+      throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
     return ticket(true);
   }
 };

@@ -24,8 +24,8 @@ namespace cairn::detail {
 // What the ranks of one threads::run share: their calls, the communication threads (one for each rank), and
 // the first failure.
 //
-// Pieces of calls are taken by the communication threads and by ranks that wait. Who takes a piece has no
-// influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
+// Pieces of calls are taken by the communication threads and by ranks that wait. The thread that takes a
+// piece has no influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
 // wait for the thread that the system wakes last.
 //
 // A failure is final. `halted_` stops the taking of pieces; `failed_` says that the reason is known too. A
@@ -55,16 +55,16 @@ public:
   bool halted() const { return halted_.load(); }
 
   // Starts this rank's next call and returns its number, from 0. A rank that differs from the others in it,
-  // or counts on one that has returned, is told so by wait(). Texts count calls from 1.
+  // or counts on one that has returned, learns it from wait(). Texts count calls from 1.
   std::uint64_t start(int rank, const rank_call& asked) {
     const std::uint64_t call = calls_.started(rank);
-    if (stuck(rank)) throw error(prefix(rank, call, asked) + "it cannot start, because " + reason());
+    if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
     if (!calls_.has_room(call))
-      throw error(
+      throw input_error(
           prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
           " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
-    if (somebody_left_.load()) check_that_nobody_left(rank, call);
+    if (any_left_.load()) check_that_none_left(rank, call);
     return call;
   }
 
@@ -84,7 +84,7 @@ public:
       } else if (clock::now() < sleep_at) {
         relax();
       } else if (!sleep(rank, call, give_up)) {
-        fail(late_text(call));
+        fail(late_text(call), fault_kind::late);
       }
     }
     waits_before.store(0);
@@ -94,18 +94,18 @@ public:
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
   void drop(int rank, std::uint64_t call) noexcept {
     if (calls_.over(call)) return;
-    int nobody = -1;
-    dropped_by_.compare_exchange_strong(nobody, rank);
+    int none = -1;
+    dropped_by_.compare_exchange_strong(none, rank);
     halted_.store(true);
     quiesce();
   }
 
-  // The rank's body has returned: whoever counts on another call of it waits in vain. This looks at the
+  // The rank's body has returned: a rank that counts on another call of it waits in vain. This looks at the
   // others' calls after it has set its flag, they look at the flag after they have counted their call: one of
   // them sees it.
   void leave(int rank) {
     ranks_[static_cast<std::size_t>(rank)].left.store(true);
-    somebody_left_.store(true);
+    any_left_.store(true);
     if (dropped_by_.load() == rank) fail(dropped_text());
     for (int other = 0; other < size(); ++other)
       if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
@@ -125,22 +125,26 @@ public:
     fail("rank " + std::to_string(rank) + " threw: " + what);
   }
 
-  // When all bodies are over: throws cairn::error with the first exception nested in it, if there was one.
+  // When all bodies are over: throws rank_lost with the first exception nested in it, if there was one.
   void rethrow_first() const {
     if (!thrown_) return;
     try {
       std::rethrow_exception(thrown_);
     } catch (...) {
-      std::throw_with_nested(error(thrown_text_));
+      std::throw_with_nested(rank_lost(thrown_text_));
     }
   }
 
-  // The first failure wins, and every rank is told of it.
-  void fail(const std::string& text) {
+  // What a failure is to the ranks that it reaches; each kind is thrown as an error of its own.
+  enum class fault_kind : unsigned char { lost, late, different };
+
+  // The first failure wins, and every rank learns of it.
+  void fail(const std::string& text, fault_kind kind = fault_kind::lost) {
     {
       const std::lock_guard lock(mutex_);
       if (failed_.load()) return;
       failure_ = text;
+      failure_kind_ = kind;
       halted_.store(true);
       failed_.store(true);
     }
@@ -170,7 +174,8 @@ private:
     for (int rank = 1; rank < size(); ++rank)
       if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
         return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " +
-                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank));
+                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
+                    fault_kind::different);
     const std::uint64_t pieces = calls_.publish(call);
     if (size() == 1) { // no other threads: the call is over before it has returned
       while (help()) continue;
@@ -203,7 +208,7 @@ private:
     return woken;
   }
 
-  // A communication thread. When it has nothing to do, nobody waits for it but the destructor, which wakes
+  // A communication thread. When it has nothing to do, only the destructor waits for it, which wakes
   // it: so this is the one wait without a deadline.
   void work() {
     for (;;) {
@@ -239,22 +244,24 @@ private:
   // out with an exception, whose text is worth the wait.
   bool stuck(int rank) const { return failed_.load() || dropped_by_.load() == rank; }
 
-  void check_that_nobody_left(int rank, std::uint64_t call) {
+  void check_that_none_left(int rank, std::uint64_t call) {
     for (int other = 0; other < size(); ++other)
       if (ranks_[static_cast<std::size_t>(other)].left.load() && calls_.started(other) <= call)
         fail(left_text(other, rank, calls_.started(other)));
   }
 
   [[noreturn]] void throw_failure(int rank, std::uint64_t call) {
-    const std::string why = reason();
+    if (!failed_.load()) fail(dropped_text());
     quiesce();
-    throw error(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because " + why);
+    throw_reason(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because ");
   }
 
-  // Only when the group is halted. failure_ never changes once failed_ is set.
-  const std::string& reason() {
+  // Only when the group is halted. What failed does not change once failed_ is set.
+  [[noreturn]] void throw_reason(const std::string& what) {
     if (!failed_.load()) fail(dropped_text());
-    return failure_;
+    if (failure_kind_ == fault_kind::late) throw deadline_error(what + failure_);
+    if (failure_kind_ == fault_kind::different) throw input_error(what + failure_);
+    throw rank_lost(what + failure_);
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
@@ -293,7 +300,7 @@ private:
   std::chrono::milliseconds deadline_;
   call_ring calls_;
   std::unique_ptr<rank_state[]> ranks_;
-  std::atomic<bool> somebody_left_{false};
+  std::atomic<bool> any_left_{false};
 
   std::atomic<bool> halted_{false};
   std::atomic<bool> failed_{false};
@@ -307,6 +314,7 @@ private:
   std::condition_variable waiters_;
   bool stopping_ = false;
   std::string failure_;
+  fault_kind failure_kind_ = fault_kind::lost;
   std::exception_ptr thrown_; // the first that a body threw
   std::string thrown_text_;
 

@@ -48,7 +48,7 @@ public:
       group_->drop(rank_, call_);
     }
 
-    // Blocks until the sum is there. Throws cairn::error when the call failed or the deadline is over.
+    // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
     template <class Queue>
     void wait(Queue&) {
       if (detail::thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
@@ -70,8 +70,8 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
-  // The queue plays no part: what has been put into a cpu's queue is done. Throws cairn::error when a rank
-  // has failed, or when options::max_in_flight calls of this rank are not over.
+  // The queue plays no part: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
+  // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
   template <class Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
     return start({detail::rank_call::kind::sum_float, 0, span.data(), span.size()});
@@ -83,7 +83,7 @@ public:
   template <class Queue>
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
-      throw error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
+      throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
                   std::to_string(size() - 1));
     return start({detail::rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
@@ -118,17 +118,17 @@ public:
   explicit threads(int ranks) : threads(ranks, options{}) {}
   threads(int ranks, options chosen) : ranks_(ranks), options_(chosen) {
     if (ranks < 1)
-      throw error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 or more");
-    if (chosen.max_in_flight < 1) throw error("threads: max_in_flight is 0, but must be 1 or more");
-    if (chosen.deadline.count() < 1) throw error("threads: the deadline must be 1 ms or more");
-    // A later end of the clock than anybody lives to see, and no overflow.
+      throw input_error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 or more");
+    if (chosen.max_in_flight < 1) throw input_error("threads: max_in_flight is 0, but must be 1 or more");
+    if (chosen.deadline.count() < 1) throw input_error("threads: the deadline must be 1 ms or more");
+    // A year: longer than any wait, and no overflow.
     options_.deadline = std::min<std::chrono::milliseconds>(chosen.deadline, std::chrono::hours(24 * 365));
   }
 
   int size() const { return ranks_; }
 
-  // When a body throws, waits on all other ranks throw cairn::error with its text. When all have returned,
-  // run throws cairn::error with the number of the rank that threw first, and its text; its exception is
+  // When a body throws, waits on all other ranks throw rank_lost with its text. When all have returned,
+  // run throws rank_lost with the number of the rank that threw first, and its text; its exception is
   // nested in it. A body that never returns is waited for: a thread cannot be ended from outside.
   template <std::invocable<rank&> Body>
   void run(Body&& body) const {

@@ -6,10 +6,35 @@
 
 namespace cairn {
 
-// Everything Cairn throws. The text says what was expected, what was found, where, and what to do.
+// Everything that Cairn throws is an error. The text says what was expected, what was found, where, and what to do. The
+// classes below are for programs that react: one that a program cannot react to is an error and nothing more.
 class error : public std::runtime_error {
 public:
   explicit error(const std::string& text) : std::runtime_error(text) {}
+};
+
+// What the program handed in does not fit: extents, counts, labels, options, or ranks that were given different work.
+class input_error : public error {
+public:
+  using error::error;
+};
+
+// A file is not there, cannot be read or written, or does not hold what it should.
+class file_error : public error {
+public:
+  using error::error;
+};
+
+// Another rank of the job threw, or returned before its work was done. The job is over; it may be started again.
+class rank_lost : public error {
+public:
+  using error::error;
+};
+
+// Something was not done in time: a rank is late, or a dataset does not answer.
+class deadline_error : public error {
+public:
+  using error::error;
 };
 
 } // namespace cairn

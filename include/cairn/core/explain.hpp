@@ -68,6 +68,12 @@ struct nothing_wrong {
   }
 };
 
+// Says what is wrong, in one error; nothing if the culprit is nothing_wrong.
+template <class Culprit>
+constexpr bool refuse() {
+  return Culprit::template right<Culprit>();
+}
+
 struct joint_sentence {
   template <class Joint>
   static constexpr bool right() {

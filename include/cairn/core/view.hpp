@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <span> // declares std::ranges::enable_borrowed_range, at a tenth of the cost of <ranges>
 #include <type_traits>
+
+#include <cairn/core/shape.hpp>
 
 namespace cairn {
 
-// Somebody else's memory, read as rows of numbers; `stride` is the distance between the starts of two rows, in
-// elements. Element (r, c) is data[r * stride + c]. Copies freely and owns nothing.
+// A view of an array that lies elsewhere. Both views below copy freely and own nothing.
+
+// Rows of elements; `stride` is the distance between the starts of two rows, in elements. Element (r, c) is
+// data[r * stride + c]. Kernels take it.
 template <class T>
 struct matrix {
   T* data = nullptr;
@@ -28,4 +33,43 @@ struct matrix {
   constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
 
+// `rows` samples of one shape, one after another without gaps: what datasets, loaders and trainers hand in and out. It
+// is a contiguous range, so it goes where a std::span<T> is wanted.
+template <class T>
+class tensor_view {
+public:
+  using value_type = std::remove_const_t<T>;
+
+  constexpr tensor_view() = default;
+  constexpr tensor_view(T* data, std::size_t rows, const shape& sample)
+      : data_(data), rows_(rows), sample_shape_(sample) {}
+
+  // A view to write through is also a view to read through.
+  template <class U>
+  requires(std::is_same_v<const U, T> &&
+           !std::is_same_v<U, T>) constexpr tensor_view(const tensor_view<U>& other)
+      : tensor_view(other.data(), other.rows(), other.sample_shape()) {}
+
+  constexpr T* data() const { return data_; }
+  constexpr std::size_t rows() const { return rows_; }
+  constexpr const shape& sample_shape() const { return sample_shape_; } // without the rows
+  constexpr std::size_t size() const { return rows_ * sample_shape_.size(); }
+  constexpr bool empty() const { return size() == 0; }
+
+  constexpr T* row(std::size_t index) const { return data_ + index * sample_shape_.size(); }
+
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size(); }
+  constexpr T& operator[](std::size_t index) const { return data_[index]; } // counts elements, not rows
+
+private:
+  T* data_ = nullptr;
+  std::size_t rows_ = 0;
+  shape sample_shape_{};
+};
+
 } // namespace cairn
+
+// The memory outlives the view, so a std::span may be made from a temporary one.
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::tensor_view<T>> = true;

@@ -13,7 +13,7 @@ namespace cairn {
 //
 // A type D is a dataset if, for a const D d,
 //   1. D::input_type and D::target_type are the types of the numbers as a network takes them;
-//   2. d.size() is the number of samples; it stays the same while somebody reads;
+//   2. d.size() is the number of samples; it stays the same while samples are read;
 //   3. d.sample_shape() is the shape of one input, and d.targets_per_sample() how many targets it has; both are the
 //      same for all samples;
 //   4. d.read(i, input, targets), for i < d.size(), writes all of two spans, of sample_shape().size() and of

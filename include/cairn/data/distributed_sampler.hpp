@@ -35,7 +35,7 @@ public:
 
   template <std::integral Rank, std::integral Size, std::integral Epoch>
   distributed_sampler(Rank rank, Size size, Epoch epoch, sampler_options options = {})
-      : here_(detail::checked_place(rank, size, "distributed_sampler")),
+      : here_(detail::checked_share(rank, size, "distributed_sampler")),
         epoch_(detail::not_negative(epoch, "distributed_sampler", "an epoch")), options_(options) {}
 
   // One rank that reads everything.
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  detail::place here_;
+  detail::rank_share here_;
   std::uint64_t epoch_;
   sampler_options options_;
 };

@@ -5,19 +5,18 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cerrno>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <ios>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <vector>
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/file.hpp>
 
 namespace cairn {
 
@@ -69,7 +68,7 @@ inline std::string idx_type_name(unsigned code) {
   std::string text = name;
   text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
   text.append(", found ").append(found).append("; ").append(advice);
-  throw error(text);
+  throw file_error(text);
 }
 
 // Element by element, by shifts: neither the machine's byte order nor an alignment comes in.
@@ -151,7 +150,7 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
 
 } // namespace detail
 
-// An IDX file that lies in memory. T is one of the six types, and has to be the file's. Throws cairn::error with the
+// An IDX file that lies in memory. T is one of the six types, and has to be the file's. Throws file_error with the
 // name, the byte, what was expected there and what was found.
 template <detail::idx_element T>
 idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
@@ -167,35 +166,28 @@ idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& na
 
 // The same from a file. Bytes are read to where they stay; wider elements are turned round there.
 template <detail::idx_element T>
-idx_array<T> read_idx(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  std::error_code failure;
-  const std::uint64_t size = std::filesystem::file_size(path, failure);
-  if (failure) {
-    std::filesystem::path packed = path;
-    packed += ".gz";
-    std::error_code ignored;
-    std::string text = name;
-    text.append(": expected an IDX file, found ").append(failure.message());
-    throw error(text.append(std::filesystem::exists(packed, ignored)
-                                ? "; " + packed.string() + " is there: gunzip it first"
-                                : "; check the path"));
+idx_array<T> read_idx(const std::string& path) {
+  detail::open_file file(path, O_RDONLY);
+  const std::uint64_t size = file.size();
+  if (size == file.no_size) {
+    std::string text = path;
+    text.append(": expected an IDX file, found ").append(std::strerror(errno));
+    const std::string packed = path + ".gz";
+    throw file_error(text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first"
+                                                             : "; check the path"));
   }
-  std::ifstream stream(path, std::ios::binary);
-  const auto read = [&](std::uint8_t* to, std::size_t bytes, std::uint64_t offset) {
-    stream.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(bytes));
-    if (!stream || static_cast<std::size_t>(stream.gcount()) != bytes)
-      detail::idx_fault(name, offset, std::to_string(bytes) + " readable bytes",
-                        "an error of the file system", "check the permissions and the disk");
+  const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
+    if (!file.read(to, bytes, offset))
+      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
+                        "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};
   const auto known = static_cast<std::size_t>(size < start.size() ? size : start.size());
   read(start.data(), known, 0);
   const auto header =
-      detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), name);
+      detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
   idx_array<T> result{header.samples, header.sample_shape, std::vector<T>(header.elements)};
-  stream.seekg(static_cast<std::streamoff>(header.bytes));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
   if (header.elements != 0) read(bytes, header.elements * sizeof(T), header.bytes);
   if constexpr (sizeof(T) > 1)

@@ -24,11 +24,11 @@
 namespace cairn {
 
 struct loader_options {
-  std::size_t rows = 0;     // samples in a batch, at most as many as it has room for; 0: so many
+  std::size_t rows = 0;     // samples in a batch, at most its capacity; 0: its capacity
   bool drop_last = false;   // leave out a last batch that is not full
   std::size_t prefetch = 2; // batches made ahead by a thread; 0: no thread
   std::uint64_t seed = 0;   // of the transform's random numbers
-  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then cairn::error
+  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
@@ -64,10 +64,7 @@ public:
       : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(options),
         sample_shape_(samples.sample_shape()), targets_(samples.targets_per_sample()),
         rows_(checked_rows(options.rows)),
-        prefetcher_(options.prefetch, options.deadline,
-                    [this](std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) {
-                      fill(buffers_[slot], index, cancelled);
-                    }) {
+        prefetcher_(options.prefetch, options.deadline, filling{this}) {
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot)
       buffers_.emplace_back(Batch, sample_shape_, targets_);
@@ -120,10 +117,10 @@ public:
     order_.order(known, indices_);
     for (const std::size_t index : indices_)
       if (index >= known)
-        throw error("loader: expected the sampler to name samples below " + std::to_string(known) +
+        throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
                     ", found " + std::to_string(index));
     if (indices_.size() != order_.count(known))
-      throw error("loader: expected the sampler to name " + std::to_string(order_.count(known)) +
+      throw input_error("loader: expected the sampler to name " + std::to_string(order_.count(known)) +
                   " samples, as its count() says, found " + std::to_string(indices_.size()));
     batches_ = size();
     left_ = batches_;
@@ -139,7 +136,7 @@ private:
   }
   static std::size_t checked_rows(std::size_t rows) {
     if (rows > Batch)
-      throw error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
+      throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
                   std::to_string(Batch) + "> has, found " + std::to_string(rows));
     return rows == 0 ? Batch : rows;
   }
@@ -155,6 +152,14 @@ private:
     current_ = buffers_[slot].view(rows_of(indices_.size(), index));
     left_ = left;
   }
+
+  // What the prefetcher calls.
+  struct filling {
+    const loader* of;
+    void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
+      of->fill(of->buffers_[slot], index, cancelled);
+    }
+  };
 
   // On the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
   void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
@@ -180,7 +185,7 @@ private:
   value_type current_{};
   std::size_t batches_ = 0;
   std::size_t left_ = 0;          // batches of this iteration, the current one included
-  detail::prefetcher prefetcher_; // last, so that its thread ends before anything it reads
+  detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 
 template <class Dataset, class Sampler, std::size_t Batch>

@@ -12,7 +12,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 
 namespace cairn {
 
@@ -46,7 +46,7 @@ private:
 
   static T* allocate(std::size_t count) {
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T) - alignment)
-      throw error("loader: a batch of " + std::to_string(count) + " numbers is larger than any memory");
+      throw input_error("loader: a batch of " + std::to_string(count) + " numbers is larger than any memory");
     return static_cast<T*>(::operator new (align_up(count * sizeof(T)), std::align_val_t{alignment}));
   }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,6 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
 // and a Dropout that were given the same seed do not see the same numbers.
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
 inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
-inline constexpr std::uint64_t draw_purpose = 0xE37A90C54D12F86BU;
 
 } // namespace detail
 
@@ -41,7 +39,7 @@ inline constexpr std::uint64_t draw_purpose = 0xE37A90C54D12F86BU;
 inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed,
                     std::uint64_t step) {
   indices.resize(count);
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  for (std::size_t i = 0; i < count; ++i) indices[i] = i;
   const random_key key{.seed = seed ^ detail::shuffle_purpose, .step = step};
   std::array<std::uint32_t, 4> block{};
   for (std::size_t i = count; i > 1;

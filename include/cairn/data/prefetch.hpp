@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,17 +15,16 @@
 
 namespace cairn::detail {
 
-// Makes numbered things ahead of the one who takes them: make(slot, index, cancelled) fills a slot, on a thread of its
+// Makes numbered things ahead of their use: make(slot, index, cancelled) fills a slot, on a thread of its
 // own, and next() hands slots over in the order of the indices. There is one slot more than things ahead, the one that
 // the taker holds; a slot is filled again only after the taker has asked for the next one. With nothing ahead there is
 // one slot and no thread, and next() makes the thing itself.
 //
 // All counters are behind one mutex: it is taken twice a batch, which cannot be measured beside making one.
+template <class Make>
 class prefetcher {
 public:
-  using maker = std::function<void(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled)>;
-
-  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, maker make)
+  prefetcher(std::size_t ahead, std::chrono::milliseconds deadline, Make make)
       : ahead_(ahead), deadline_(deadline), make_(std::move(make)) {}
   prefetcher(const prefetcher&) = delete;
   prefetcher& operator=(const prefetcher&) = delete;
@@ -48,7 +46,7 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_for(lock, deadline_, [&] { return !busy_; })) throw error(late("to give up a batch"));
+    if (!ready_.wait_for(lock, deadline_, [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.
@@ -76,7 +74,7 @@ public:
     released_ = taken_;
     room_.notify_one();
     if (!ready_.wait_for(lock, deadline_, [&] { return made_ > taken_ || failure_; }))
-      throw error(late("for a batch"));
+      throw deadline_error(late("for a batch"));
     if (made_ == taken_) std::rethrow_exception(failure_);
     return taken_++ % slots();
   }
@@ -100,7 +98,7 @@ private:
       }
       lock.lock();
       busy_ = false;
-      if (!cancelled_) { // else nobody wants it any more, and the slot may be half filled
+      if (!cancelled_) { // else it is not wanted any more, and the slot may be half filled
         failure_ = failure;
         if (!failure) ++made_;
       }
@@ -118,7 +116,7 @@ private:
 
   const std::size_t ahead_;
   const std::chrono::milliseconds deadline_;
-  const maker make_;
+  const Make make_;
 
   std::mutex mutex_;
   std::condition_variable room_;  // the thread waits for something to do

@@ -18,7 +18,7 @@ namespace cairn {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
 // likely, and fills what comes in from outside with `fill` (the number of a black pixel). Models sample_transform.
-// Throws cairn::error for a sample of another rank.
+// Throws input_error for a sample of another rank.
 struct random_shift {
   std::size_t pixels = 2;
   double fill = 0;
@@ -27,7 +27,7 @@ struct random_shift {
   void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
-      throw error("random_shift: expected images (height, width) or (height, width, channels), found samples "
+      throw input_error("random_shift: expected images (height, width) or (height, width, channels), found samples "
                   "of rank " +
                   std::to_string(image.rank));
     const auto block = random_block(key, 0);

@@ -43,21 +43,21 @@ constexpr std::uint64_t not_negative(I number, const char* whose, const char* wh
     if (number < 0) {
       std::string text = whose;
       text.append(": expected ").append(what).append(" of 0 or more, found ").append(std::to_string(number));
-      throw error(text);
+      throw input_error(text);
     }
   }
   return static_cast<std::uint64_t>(number);
 }
 
 // One rank of `size`.
-struct place {
+struct rank_share {
   std::size_t rank = 0;
   std::size_t size = 1;
 };
 
 template <std::integral I, std::integral J>
-constexpr place checked_place(I rank, J size, const char* whose) {
-  const place here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
+constexpr rank_share checked_share(I rank, J size, const char* whose) {
+  const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
                    static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
   if (here.rank >= here.size) {
     std::string text = whose;
@@ -66,7 +66,7 @@ constexpr place checked_place(I rank, J size, const char* whose) {
         .append(" of ")
         .append(std::to_string(here.size))
         .append("; ranks are counted from 0");
-    throw error(text);
+    throw input_error(text);
   }
   return here;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include <cairn/data/sample_order.hpp>
@@ -18,7 +17,7 @@ public:
 
   void order(std::size_t samples, std::vector<std::size_t>& indices) const {
     indices.resize(samples);
-    std::iota(indices.begin(), indices.end(), std::size_t{0});
+    for (std::size_t i = 0; i < samples; ++i) indices[i] = i;
   }
 };
 

@@ -10,12 +10,12 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 
 namespace cairn {
 
-// A dataset over somebody else's memory, without a copy: row i of both views is sample i. The memory has to outlive
-// it. Throws cairn::error where the views have different numbers of rows.
+// A dataset over the caller's memory, without a copy: row i of both views is sample i. The memory has to outlive
+// it. Throws input_error where the views have different numbers of rows.
 template <class Input, class Target>
 class view_dataset {
 public:
@@ -25,7 +25,7 @@ public:
   view_dataset(tensor_view<const Input> inputs, tensor_view<const Target> targets)
       : inputs_(inputs), targets_(targets) {
     if (inputs.rows() != targets.rows())
-      throw error("view_dataset: expected one row of targets for each of the " +
+      throw input_error("view_dataset: expected one row of targets for each of the " +
                   std::to_string(inputs.rows()) + " inputs, found " + std::to_string(targets.rows()) +
                   "; pass both for the same samples");
   }
@@ -52,7 +52,7 @@ view_dataset(tensor_view<Input>, tensor_view<Target>)
     -> view_dataset<std::remove_const_t<Input>, std::remove_const_t<Target>>;
 
 // A dataset that owns its numbers, as torch's TensorDataset: inputs (samples, sample) and targets (samples,
-// targets_per_sample), both row after row. Throws cairn::error where the lengths do not fit each other.
+// targets_per_sample), both row after row. Throws input_error where the lengths do not fit each other.
 template <class Input, class Target>
 class tensor_dataset {
 public:
@@ -65,10 +65,10 @@ public:
         size_(sample.size() == 0 ? 0 : inputs.size() / sample.size()), inputs_(std::move(inputs)),
         targets_(std::move(targets)) {
     if (sample.size() == 0 || inputs_.size() % sample.size() != 0)
-      throw error("tensor_dataset: expected whole samples of " + std::to_string(sample.size()) +
+      throw input_error("tensor_dataset: expected whole samples of " + std::to_string(sample.size()) +
                   " numbers, found " + std::to_string(inputs_.size()) + " numbers; check the sample shape");
     if (targets_.size() != size_ * targets_per_sample)
-      throw error("tensor_dataset: expected " + std::to_string(targets_per_sample) + " targets for each of " +
+      throw input_error("tensor_dataset: expected " + std::to_string(targets_per_sample) + " targets for each of " +
                   std::to_string(size_) + " samples, found " + std::to_string(targets_.size()) +
                   " targets; pass both for the same samples");
   }

@@ -18,7 +18,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/data/tensor_view.hpp>
+#include <cairn/core/view.hpp>
 
 namespace cairn {
 
@@ -33,7 +33,7 @@ auto as_xtensor(const tensor_view<T>& view) {
 }
 
 // An xtensor array (rows, sample) as a view, without a copy; also an xtensor view of an array, as long as it has no
-// gaps. Throws cairn::error where the elements do not lie one after another in row-major order, or there is no axis
+// gaps. Throws input_error where the elements do not lie one after another in row-major order, or there is no axis
 // of rows. The array has to outlive the view.
 template <class Array>
 requires requires(Array& array) {
@@ -45,7 +45,7 @@ requires requires(Array& array) {
 auto as_view(Array& array) {
   const std::size_t axes = array.shape().size();
   if (axes == 0 || axes > shape::max_rank + 1)
-    throw error("as_view: expected an array of 1 to " + std::to_string(shape::max_rank + 1) +
+    throw input_error("as_view: expected an array of 1 to " + std::to_string(shape::max_rank + 1) +
                 " axes, the first of them rows, found " + std::to_string(axes) + " axes");
   shape sample;
   for (std::size_t axis = 1; axis < axes; ++axis)
@@ -56,7 +56,7 @@ auto as_view(Array& array) {
     const auto stride = static_cast<std::ptrdiff_t>(array.strides()[axis]);
     if (extent > 1 && stride != expected &&
         array.size() != 0) // xtensor writes 0 for the stride of an extent of 1
-      throw error("as_view: expected row-major elements without gaps, so a stride of " +
+      throw input_error("as_view: expected row-major elements without gaps, so a stride of " +
                   std::to_string(expected) + " for axis " + std::to_string(axis) + ", found " +
                   std::to_string(stride) +
                   "; copy it into an xt::xarray<T, xt::layout_type::row_major> first");

@@ -24,8 +24,8 @@ namespace cairn {
 //
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
-// layer, which calls them unqualified, need not know for which device it is compiled. Whoever runs the layer
-// includes them: ops/cpu.hpp has all of the cpu.
+// layer, which calls them unqualified, need not know for which device it is compiled. The program that runs
+// the layer includes them: ops/cpu.hpp has all of the cpu, and ops_for in ops/ops.hpp says what there must be.
 //
 // Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the
 // host can read data() (copying to and from the host is an op), more than one queue, or being callable from

@@ -20,7 +20,7 @@ inline void spin_pause() {
 }
 
 // Threads that are started once and then share the parts of one job after another with the caller. A job
-// costs no allocation and no lock: whoever is free takes the next part.
+// costs no allocation and no lock: a thread that is free takes the next part.
 //
 // One thread at a time may call run(), and a part must not call it.
 class workers {
@@ -66,8 +66,8 @@ public:
   }
 
 private:
-  // About five microseconds: longer than the gap between two ops of a step, shorter than anybody would
-  // notice.
+  // About five microseconds: longer than the gap between two ops of a step, too short to be
+  // noticed.
   static constexpr int spins = 200;
 
   void serve(std::size_t thread) {
@@ -81,7 +81,7 @@ private:
   }
 
   // The ticket is (round, parts left). A part is taken by exchanging it, which fails if the round is over: a
-  // thread that wakes late finds nothing to do, so nobody has to wait for it. The job's description is read
+  // thread that wakes late finds nothing to do, so that no thread waits for it. The job's description is read
   // only after a part has been taken, and stays as it is until that part is done.
   void take_parts(std::uint32_t round, std::size_t thread) {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);

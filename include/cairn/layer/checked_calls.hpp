@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <type_traits>
-
-#include <cairn/layer/bundle_layer.hpp>
 #include <cairn/layer/layer.hpp>
 
 namespace cairn {
 
 namespace detail {
 
-// A layer of several tensors is called with more.
-template <class L, class T>
-using forward_call_of = std::conditional_t<bundle_layer<L>, bundle_forward_call<T>, forward_call<T>>;
-template <class L, class T>
-using backward_call_of = std::conditional_t<bundle_layer<L>, bundle_backward_call<T>, backward_call<T>>;
-
 template <class L, class Queue, class T>
-concept has_forward = requires(Queue& queue, const forward_call_of<L, T>& call) {
+concept has_forward = requires(Queue& queue, const forward_call<T>& call) {
   L::forward(queue, call);
 };
 template <class L, class Queue, class T>
-concept has_backward = requires(Queue& queue, const backward_call_of<L, T>& call) {
+concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
   L::backward(queue, call);
 };
 

@@ -1,66 +1,80 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cairn/layer/layer_fault.hpp>
+#include <type_traits>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/layer/layer.hpp>
+#include <cairn/layer/layer_members.hpp>
 
 namespace cairn {
 
 namespace detail {
 
+// Has it none of the members that every layer has?
+template <class L>
+constexpr bool is_no_layer() {
+  if constexpr (!std::is_class_v<L>) return true;
+  else if constexpr (final_layer<L>) return !layer<L>;
+  else return requires { &layer_and_names<L>::outputs; } && requires { &layer_and_names<L>::backward_reads; };
+}
+
 struct layer_sentences {
-  template <class Checked>
+  template <class Checked, class L = typename Checked::type>
   static constexpr bool right() {
-    static_assert(Checked::fault != layer_fault::no_layer,
-                  "Sequential: this type is no layer, block or network: a layer has at least output_shape(shape), "
+    constexpr bool none = !right_layer<L> && is_no_layer<L>();
+    static_assert(!none || is_right<Checked>,
+                  "Sequential: this type is no layer, block or network: a layer has at least outputs(arguments), "
                   "backward_reads, forward and backward; see checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::output_shape,
-                  "layer: output_shape is missing or has another signature, expected "
-                  "static constexpr shape output_shape(const shape& input); see checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::backward_reads,
-                  "layer: backward_reads is missing or is no constant, expected "
-                  "static constexpr reads backward_reads = reads::input (or output, both, nothing); see "
-                  "checked_layer<type>");
-    static_assert(
-        Checked::fault != layer_fault::accepts,
-        "layer: accepts has another signature, expected static constexpr bool accepts(const shape& input); "
-        "see checked_layer<type>");
-    static_assert(
-        Checked::fault != layer_fault::input_shape,
-        "layer: input_shape is no shape, expected static constexpr shape input_shape{extents...}; see "
-        "checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::parameters,
-                  "layer: parameters has another signature, expected "
-                  "static constexpr parameter_list parameters(const shape& input); see checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::state,
-                  "layer: state has another signature, expected "
-                  "static constexpr parameter_list state(const shape& input); see checked_layer<type>");
-    static_assert(
-        Checked::fault != layer_fault::flops,
-        "layer: flops has another signature, expected static constexpr work flops(const shape& input); see "
-        "checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::tape_bytes,
-                  "layer: tape_bytes has another signature, expected static constexpr "
-                  "std::size_t tape_bytes(const shape& input, std::size_t element); see checked_layer<type>");
-    static_assert(
-        Checked::fault != layer_fault::workspace_bytes,
-        "layer: workspace_bytes has another signature, expected static constexpr "
-        "std::size_t workspace_bytes(const shape& input, std::size_t element); see checked_layer<type>");
-    static_assert(
-        Checked::fault != layer_fault::flags,
-        "layer: in_place, fuses and adds are constants, expected static constexpr bool in_place = true; see "
-        "checked_layer<type>");
-    static_assert(Checked::fault != layer_fault::as_activation,
-                  "layer: as_activation is no constant of type activation; see checked_layer<type>");
-    return Checked::fault == layer_fault::none;
+    if constexpr (none || right_layer<L>) return !none;
+    else if constexpr (!right_outputs<L>)
+      static_assert(is_right<Checked>, "layer: outputs is missing or has another signature, expected "
+                                       "static constexpr tensor_list outputs(const arguments& in); see "
+                                       "checked_layer<type>");
+    else if constexpr (!right_backward_reads<L>)
+      static_assert(is_right<Checked>, "layer: backward_reads is missing or is no constant, expected "
+                                       "static constexpr reads backward_reads = reads::input (or output, both, "
+                                       "nothing); see checked_layer<type>");
+    else if constexpr (!right_accepts<L>)
+      static_assert(is_right<Checked>, "layer: accepts has another signature, expected static constexpr bool "
+                                       "accepts(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_parameters<L>)
+      static_assert(is_right<Checked>, "layer: parameters has another signature, expected static constexpr "
+                                       "tensor_list parameters(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_buffers<L>)
+      static_assert(is_right<Checked>, "layer: buffers has another signature, expected static constexpr "
+                                       "tensor_list buffers(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_tape<L>)
+      static_assert(is_right<Checked>, "layer: tape has another signature, expected static constexpr "
+                                       "tensor_list tape(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_workspace<L>)
+      static_assert(is_right<Checked>, "layer: workspace has another signature, expected static constexpr "
+                                       "tensor_list workspace(const arguments& in, pass why); see "
+                                       "checked_layer<type>");
+    else if constexpr (!right_flops<L>)
+      static_assert(is_right<Checked>, "layer: flops has another signature, expected static constexpr work "
+                                       "flops(const arguments& in); see checked_layer<type>");
+    else if constexpr (!right_depends<L>)
+      static_assert(is_right<Checked>, "layer: depends has another signature, expected static constexpr bool "
+                                       "depends(std::size_t output, std::size_t input); see checked_layer<type>");
+    else if constexpr (!right_inputs<L> || !right_takes<L>)
+      static_assert(is_right<Checked>, "layer: inputs or takes is no constant of its type, expected static constexpr "
+                                       "tensor_list inputs{{extents...}} and static constexpr std::size_t takes = 1; "
+                                       "see checked_layer<type>");
+    else
+      static_assert(is_right<Checked>, "layer: in_place, fuses, adds, strided and skips_gradients are constants of type bool, "
+                                       "as_activation one of type activation, expected static constexpr bool in_place "
+                                       "= true; see checked_layer<type>");
+    return right_layer<L>;
   }
 };
 
 } // namespace detail
 
-// Something that stands where a layer should, as the culprit of an error (core/explain.hpp) if it is none.
+// A type that stands where a layer should, as the culprit of an error (core/explain.hpp) if it is none.
 template <class L>
 struct checked_layer : detail::layer_sentences {
-  static constexpr layer_fault fault = layer_fault_of<L>;
+  using type = L;
 };
 
 } // namespace cairn

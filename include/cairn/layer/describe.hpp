@@ -1,106 +1,84 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
-#include <cairn/core/memory.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/description.hpp>
 #include <cairn/layer/layer.hpp>
-#include <cairn/plan/chain.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
-// What a layer is asked beside its stage, with the default for what it may leave unsaid.
+template <class L>
+constexpr std::uint8_t taken_by = [] {
+  if constexpr (requires { L::takes; }) return std::uint8_t{L::takes};
+  else return std::uint8_t{1};
+}();
+
+constexpr bool are_real(const arguments& in) {
+  for (std::size_t k = 0; k < in.count; ++k)
+    if (!in[k].is_real()) return false;
+  return true;
+}
+// Those of the first `count` tensors that have a gradient.
+constexpr tensor_set gradients_of(const arguments& in) {
+  unsigned set = 0;
+  for (std::size_t k = 0; k < in.count; ++k)
+    if (in[k].has_gradient) set |= 1U << k;
+  return static_cast<tensor_set>(set);
+}
+
+// Asks a layer everything, once; without `facts`, what it makes of the value only. What the layer leaves unsaid has its
+// default here. A network may have hundreds of layers: so it is one function, and asks only what the layer says.
 template <layer L>
-struct described {
-  static constexpr bool accepts(const shape& in) {
-    if constexpr (requires { L::accepts(in); }) return L::accepts(in);
-    else return true;
+constexpr void describe(const value_list& value, const tensor_list& constants, const scale& to, description& out,
+                        element_facts* facts) {
+  constexpr std::uint8_t takes = taken_by<L>;
+  out.takes = takes;
+  if (value.count < takes) return;
+  const arguments in{value.items.data(), takes, constants};
+  if constexpr (requires { L::accepts(in); }) out.accepts = L::accepts(in);
+  else out.accepts = are_real(in);
+  if (!out.accepts) return;
+
+  if constexpr (std::is_same_v<decltype(L::outputs(in)), tensor>) out.after.push_back(L::outputs(in));
+  else out.after = value_list(tensor_list(L::outputs(in)));
+  out.pass_by(value);
+  const tensor_set gradients = gradients_of(in);
+  if constexpr (requires { L::depends(takes, takes); }) {
+    for (std::size_t o = 0; o < out.gives; ++o)
+      for (std::size_t k = 0; k < takes; ++k)
+        if (contains(gradients, k) && L::depends(o, k)) out.depends[o] |= static_cast<tensor_set>(1U << k);
+  } else {
+    for (tensor_set& by : out.depends) by = gradients;
   }
-  static constexpr shape output_shape(const shape& in) { return L::output_shape(in); }
-  static constexpr parameter_list parameters(const shape& in) {
-    if constexpr (requires { L::parameters(in); }) return L::parameters(in);
-    else return {};
-  }
-  static constexpr parameter_list state(const shape& in) {
-    if constexpr (requires { L::state(in); }) return L::state(in);
-    else return {};
-  }
-  static constexpr bool adds = requires { requires L::adds; };
-};
+  if (facts == nullptr) return;
 
-// Where the tensors of a list lie in one block, in elements of `element` bytes: each starts at the alignment.
-struct block_layout {
-  std::array<std::size_t, parameter_list::max_size> offsets{};
-  std::size_t size = 0;    // with padding
-  std::size_t numbers = 0; // without
-
-  constexpr block_layout() = default;
-  constexpr block_layout(const parameter_list& list, std::size_t element) {
-    for (std::size_t i = 0; i < list.count; ++i) {
-      offsets[i] = size;
-      numbers += list.items[i].extents.size();
-      size += align_up(list.items[i].extents.size() * element) / element;
-    }
-  }
-};
-
-namespace detail {
-
-// What a layer, of one tensor or of several, answered for one input. What it leaves unsaid is nothing.
-struct answers {
-  std::size_t outputs = 0; // numbers of one sample
-  reads backward_reads = reads::nothing;
-  work flops{};
-  std::size_t tape_bytes = 0;
-  std::size_t workspace_bytes = 0;
-  block_layout parameters{};
-  block_layout state{};
-  bool in_place = false;
-  bool fuses = false;
-  activation as_activation = activation::none;
-};
-
-constexpr stage stage_of(const answers& a, std::size_t element) {
-  const auto read = static_cast<unsigned>(a.backward_reads);
-  stage s{};
-  s.output = {a.outputs * element, 0};
-  s.tape = {a.tape_bytes, 0};
-  s.forward_workspace = s.evaluation_workspace = s.backward_workspace = {a.workspace_bytes, 0};
+  stage& s = facts->as_stage;
+  constexpr auto read = static_cast<unsigned>(L::backward_reads);
   s.reads_input = (read & static_cast<unsigned>(reads::input)) != 0;
   s.reads_output = (read & static_cast<unsigned>(reads::output)) != 0;
-  s.in_place_forward = s.in_place_backward = a.in_place;
-  s.fuses = a.fuses;
-  s.as_activation = static_cast<unsigned char>(a.as_activation);
-  s.parameters = a.parameters.numbers;
-  s.parameter_block = a.parameters.size;
-  s.state_block = a.state.size;
-  s.forward_flops = s.tape_flops = a.flops.forward;
-  s.backward_flops = a.flops.backward;
-  s.input_gradient_flops = a.flops.input_gradient;
-  return s;
+  if constexpr (requires { L::flops(in); }) {
+    facts->works(L::flops(in));
+  } else {
+    const std::size_t made = out.after.elements(out.gives);
+    facts->works({made, made, made});
+  }
+  if constexpr (requires { L::tape(in); }) s.tape = to.of(tensor_list(L::tape(in)));
+  if constexpr (requires { L::workspace(in, pass::forward); }) {
+    s.forward_workspace = to.of(tensor_list(L::workspace(in, pass::forward)));
+    s.evaluation_workspace = to.of(tensor_list(L::workspace(in, pass::evaluate)));
+    s.backward_workspace = to.of(tensor_list(L::workspace(in, pass::backward)));
+  }
+  if constexpr (requires { L::parameters(in); }) facts->learns(L::parameters(in), to);
+  if constexpr (requires { L::buffers(in); }) s.state_block = to.block(tensor_list(L::buffers(in))).size / to.sizes.real;
+  if constexpr (requires { requires L::in_place; }) s.in_place_forward = s.in_place_backward = true;
+  if constexpr (requires { requires L::fuses; }) s.fuses = true;
+  if constexpr (requires { requires L::adds; }) facts->adds = true;
+  if constexpr (requires { requires L::strided; }) facts->strided = true;
+  if constexpr (requires { L::as_activation; }) s.as_activation = static_cast<unsigned char>(L::as_activation);
 }
 
-} // namespace detail
-
-// A layer as a stage of a plan: numbers, for an input of shape `in` and elements of `element` bytes. A network may have
-// hundreds of layers: so each is asked in one function, and only what it says.
-template <layer L>
-constexpr stage describe(const shape& in, std::size_t element) {
-  detail::answers a;
-  a.outputs = L::output_shape(in).size();
-  a.backward_reads = L::backward_reads;
-  if constexpr (requires { L::flops(in); }) a.flops = L::flops(in);
-  else a.flops = {a.outputs, a.outputs, a.outputs};
-  if constexpr (requires { L::tape_bytes(in, element); }) a.tape_bytes = L::tape_bytes(in, element);
-  if constexpr (requires { L::workspace_bytes(in, element); })
-    a.workspace_bytes = L::workspace_bytes(in, element);
-  if constexpr (requires { L::parameters(in); }) a.parameters = {L::parameters(in), element};
-  if constexpr (requires { L::state(in); }) a.state = {L::state(in), element};
-  if constexpr (requires { requires L::in_place; }) a.in_place = true;
-  if constexpr (requires { requires L::fuses; }) a.fuses = true;
-  if constexpr (requires { L::as_activation; }) a.as_activation = L::as_activation;
-  return detail::stage_of(a, element);
-}
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -12,21 +12,21 @@ struct GELU {
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
 
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
   // An exponential, a division and two polynomials are about 45 operations.
-  static constexpr work flops(const shape& in) { return {45 * in.size(), 48 * in.size(), 48 * in.size()}; }
+  static constexpr work flops(const arguments& in) { return {45 * in[0].size(), 48 * in[0].size(), 48 * in[0].size()}; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    gelu_forward(queue, call.rows * call.input_shape->size(), call.output, call.input);
+    gelu_forward(queue, call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    if (call.input_gradient == nullptr) return;
-    gelu_backward(queue, call.rows * call.input_shape->size(), call.input_gradient, call.output_gradient,
-                  call.input);
+    if (!call.input_gradients) return;
+    gelu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
+                  call.inputs[0]);
   }
 };
 

@@ -2,54 +2,61 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
-#include <cairn/core/bundle.hpp>
-#include <cairn/layer/bundle_layer.hpp>
+#include <cairn/core/tensor_types.hpp>
+#include <cairn/layer/layer.hpp>
 #include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 
 // Says which tensors and constants a network takes, and leaves the numbers as they are: Sequential<Inputs<dims<64>,
-// constant<64>>, ...> takes one tensor and one constant (a mask, positions), which every layer of several tensors sees.
-// Its trainer is given them in this order: step(inputs(hidden, mask), targets).
+// constant<64>>, ...> takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a
+// tensor of tokens, batch_constant<8, 64> a constant that is the same for all samples. Its trainer is given them in this
+// order: step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.
 template <class... Tensors>
 struct Inputs {
-  static constexpr bundle input_shapes = bundle_of<Tensors...>::value;
-  static_assert(input_shapes.size() > 0, "Inputs: a network takes at least one tensor dims<...>");
-  static_assert(
-      [] {
-        std::size_t tensors_behind = 0;
-        bool constants_yet = false;
-        for (const bool is_constant : {detail::is_constant<Tensors>...}) {
-          if (constants_yet && !is_constant) ++tensors_behind;
-          constants_yet = constants_yet || is_constant;
-        }
-        return tensors_behind == 0;
-      }(),
-      "Inputs: tensors come before constants; write Inputs<dims<...>, constant<...>>");
+  static_assert(tensors_of<Tensors...>::in_order,
+                "Inputs: tensors come before constants; write Inputs<dims<...>, constant<...>>");
+  static constexpr tensor_list inputs = tensors_of<Tensors...>::tensors;
+  static constexpr tensor_list constants = tensors_of<Tensors...>::constants;
+  static_assert(inputs.size() > 0, "Inputs: a network takes at least one tensor dims<...>");
 
+  static constexpr std::size_t takes = inputs.size();
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
 
-  static constexpr bool accepts(const bundle& in) { return in == input_shapes; }
-  static constexpr bundle output_shapes(const bundle& in) { return in; }
+  static constexpr bool accepts(const arguments& in) {
+    for (std::size_t k = 0; k < takes; ++k)
+      if (!(in[k] == inputs[k])) return false;
+    return in.constants() == constants;
+  }
+  static constexpr tensor_list outputs(const arguments&) { return inputs; }
   static constexpr bool depends(std::size_t output, std::size_t input) { return output == input; }
-  static constexpr work flops(const bundle&) { return {}; }
+  static constexpr work flops(const arguments&) { return {}; }
 
   template <class Queue, class T>
-  static void forward(Queue& queue, const bundle_forward_call<T>& call) {
-    for (std::size_t k = 0; k < input_shapes.size(); ++k)
-      copy(queue, call.rows * input_shapes[k].size(), call.outputs[k], call.inputs[k]);
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    for (std::size_t k = 0; k < takes; ++k) {
+      const std::size_t count = inputs[k].elements(call.rows);
+      if (inputs[k].type == element::int32) copy(queue, count, call.outputs.integers(k), call.inputs.integers(k));
+      else copy(queue, count, call.outputs[k], call.inputs[k]);
+    }
   }
 
   template <class Queue, class T>
-  static void backward(Queue& queue, const bundle_backward_call<T>& call) {
-    for (std::size_t k = 0; k < input_shapes.size(); ++k)
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    for (std::size_t k = 0; k < takes; ++k)
       if (call.input_gradients[k] != nullptr)
-        copy(queue, call.rows * input_shapes[k].size(), call.input_gradients[k], call.output_gradients[k]);
+        copy(queue, inputs[k].elements(call.rows), call.input_gradients[k], call.output_gradients[k]);
   }
 };
+
+// A network of one tensor of this shape: Sequential<Input<28, 28, 1>, Flatten, ...>. torch has no such layer, as it learns
+// shapes when it runs. A network that begins with a Linear needs none.
+template <std::size_t... Extents>
+struct Input : Inputs<dims<Extents...>> {};
 
 } // namespace cairn

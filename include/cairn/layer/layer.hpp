@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-#include <cairn/core/memory.hpp>
 #include <cairn/core/random.hpp>
-#include <cairn/core/shape.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/core/tensors.hpp>
 #include <cairn/ops/activation.hpp>
 
 namespace cairn {
 
-// Why a forward runs. `forward` is the first one of a step: only here may state that is no parameter change
-// (BatchNorm's running statistics). `recompute` makes the same bits again. `evaluate` is what torch calls eval().
-enum class pass : unsigned char { forward, recompute, evaluate };
+// Why a layer runs. `forward` is the first forward of a step: only here may buffers change (BatchNorm's running
+// statistics). `recompute` makes the same bits again. `evaluate` is what torch calls eval().
+enum class pass : unsigned char { forward, recompute, evaluate, backward };
 
 // What backward reads of the forward pass, besides the stage's own tape.
 enum class reads : unsigned char { nothing = 0, input = 1, output = 2, both = 3 };
@@ -24,125 +22,94 @@ enum class reads : unsigned char { nothing = 0, input = 1, output = 2, both = 3 
 // Floating-point operations for one sample.
 struct work {
   std::uint64_t forward = 0;
-  std::uint64_t backward = 0; // all of it
-  std::uint64_t input_gradient =
-      0; // the part of backward that is not needed when nobody reads the input gradient
+  std::uint64_t backward = 0;       // all of it
+  std::uint64_t input_gradient = 0; // the part of backward that only the input gradient needs
 };
 
-// How a parameter starts: uniform in [-scale, scale], or everywhere `scale`.
-enum class initial : unsigned char { uniform, constant };
-
-struct parameter {
-  std::string_view name{};
-  shape extents{};
-  initial start = initial::constant;
-  double scale = 0;
-};
-
-// The parameters of one layer, in the order in which forward and backward name them.
-struct parameter_list {
-  static constexpr std::size_t max_size = 8;
-
-  std::array<parameter, max_size> items{};
-  std::size_t count = 0;
-
-  constexpr parameter_list() = default;
-  constexpr parameter_list(std::initializer_list<parameter> list) {
-    for (const parameter& p : list) items[count++] = p;
-  }
-  constexpr const parameter* begin() const { return items.data(); }
-  constexpr const parameter* end() const { return items.data() + count; }
-};
-
-// The tensors of one stage (its parameters, their gradients, or its state): one block, each tensor aligned.
-template <class T>
-struct tensors {
-  T* block = nullptr;
-  const std::size_t* offsets = nullptr; // in elements
-
-  T* operator[](std::size_t i) const { return block + offsets[i]; }
-};
-
-// Everything a layer is lent for one forward. `output` has been laid out for `rows` samples, one after another.
+// Everything that a forward works on. Tensor k of a list is found as in the list that the layer said: inputs[k] is
+// (rows, in(k)), and likewise the others.
 template <class T>
 struct forward_call {
-  std::size_t rows = 0;               // samples, 1 … batch
-  const shape* input_shape = nullptr; // of one sample
-  const T* input = nullptr;           // (rows, input_shape)
-  T* output = nullptr;                // (rows, output_shape); may be `input` if the layer is in_place
+  std::size_t rows = 0; // samples, 1 … batch
+  const arguments* given = nullptr;
+  tensors<const T> inputs{};
+  tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
+  tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> state{};             // what is no parameter; written in pass::forward only
-  std::byte* tape = nullptr;      // own bytes for backward; null when no backward follows this forward
-  std::byte* workspace = nullptr; // own bytes for this call only
+  tensors<T> buffers{};   // written in pass::forward only
+  tensors<T> tape{};      // for backward; no block if no backward follows this forward
+  tensors<T> workspace{}; // for this call only
   pass why = pass::forward;
   random_key random{};                // equal for the forward and every recompute of one step
-  activation then = activation::none; // to be applied to the result; only asked of a layer with `fuses`
-  const T* addend =
-      nullptr; // (rows, output_shape) to be added to the result; only asked of a layer with `adds`
+  activation then = activation::none; // to be applied to the result; only asked of a layer that `fuses`
+  const T* addend = nullptr;          // like outputs[0], to be added to it; only asked of a layer that `adds`
+  // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
+  // rows without a gap.
+  std::size_t output_stride = 0;
+
+  const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
 
-// Everything a layer is lent for one backward.
+// Everything that a backward works on.
 template <class T>
 struct backward_call {
   std::size_t rows = 0;
-  const shape* input_shape = nullptr;
-  const T* input = nullptr;           // as in forward, if the layer reads it, else null
-  const T* output = nullptr;          // likewise
-  const T* output_gradient = nullptr; // (rows, output_shape); may be overwritten only as input_gradient
-  T* input_gradient = nullptr;        // (rows, input_shape), to be overwritten; null when nobody reads it
+  const arguments* given = nullptr;
+  tensors<const T> inputs{};           // as in forward, if the layer reads its input
+  tensors<const T> outputs{};          // as in forward, if the layer reads its output
+  tensors<const T> output_gradients{}; // null: this output is not used, and its gradient is nowhere
+  tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
+  tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> gradients{}; // to be overwritten
-  const std::byte* tape = nullptr;
-  std::byte* workspace = nullptr;
+  tensors<T> gradients{}; // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<const T> tape{};
+  tensors<T> workspace{};
   random_key random{};
-  activation before =
-      activation::none;      // multiply input_gradient by its derivative at `input`; only asked with `fuses`
-  const T* addend = nullptr; // (rows, input_shape) to be added to input_gradient; only asked with `adds`
+  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+
+  const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
 
-// A layer is a function of its input and its parameters, with its derivative.
+// A layer is a function of its inputs and its parameters, with its derivative.
 //
 // A type L is a layer if
-//   1. L::output_shape(s) is, at compile time, the shape made from an input of shape s (batch left out);
+//   1. L::outputs(in) is, at compile time, the list of tensors made from the arguments `in` (the batch left out): what it
+//      takes is in[0], in[1] …, the network's constants are in.constants(). A single tensor is a list of one;
 //   2. L::backward_reads says what backward reads of the forward pass: input, output, both or nothing;
-//   3. L::forward(queue, forward_call<T>) writes all of output, for any number of rows;
-//   4. L::backward(queue, backward_call<T>) overwrites input_gradient (unless it is null) and the gradients of its
-//      parameters; both are derivatives of dot(output, output_gradient). Of the forward pass it may look only at
-//      what backward_reads names and at its tape;
-//   5. equal inputs give equal bits: random numbers come from call.random only, and a sum is taken in an order
-//      that does not depend on the number of threads.
+//   3. L::forward(queue, forward_call<T>) writes all outputs, for any number of rows;
+//   4. L::backward(queue, backward_call<T>) overwrites every input gradient that is not null and the gradients of its
+//      parameters: the derivatives of the sum of dot(output, output_gradient) over the outputs whose gradient is not
+//      null. Of the forward pass it may look only at what backward_reads names and at its tape;
+//   5. equal inputs give equal bits: random numbers come from call.random only, and a sum is taken in an order that does
+//      not depend on the number of threads.
 //
 // It may also have (else the default in brackets holds)
-//   accepts(s)          is an input of shape s acceptable? [yes]
-//   input_shape         the shape that a network beginning with it takes [unknown]
-//   parameters(s)       a parameter_list [none]; state(s) likewise, for what is no parameter [none]
-//   flops(s)            the work of one sample [as many operations as outputs]
-//   tape_bytes(s, e)    own bytes kept per sample, with elements of e bytes [0]
-//   workspace_bytes(s, e)   own bytes per sample during one call [0]
-//   in_place            output may lie on input, input_gradient on output_gradient [false]
-//   fuses               it applies call.then and call.before [false]; adds: it adds call.addend [false]
+//   accepts(in)         are these arguments acceptable? [yes]
+//   inputs              the list of tensors that a network beginning with it takes [unknown]
+//   takes               how many tensors it takes from the front; those behind go past it untouched [1]
+//   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
+//                       input, that input has no gradient in memory [yes]
+//   parameters(in)      what is learnt, with names and initial values [none]
+//   buffers(in)         what is kept from step to step and is no parameter [none]
+//   tape(in)            what forward writes down for backward [none]
+//   workspace(in, why)  memory for one call, by pass [none]
+//   flops(in)           the work of one sample [as many operations as elements of the outputs]
+//   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
+//   fuses               it applies call.then and call.before [false]
+//   adds                it adds call.addend [false]
+//   skips_gradients     it leaves the gradients of its parameters out where call.gradients has no block: only then may it stand
+//                       in frozen<> [false]
+//   strided             it obeys call.output_stride [false]
 //   as_activation       what it is to a layer before it that fuses [activation::none]
 //
 // A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that
-// is what lets checkpoint decide for it. It is stateless: whatever it works on is lent to it.
-//
-// A layer that takes or gives several tensors, or reads a constant of the network (a mask, positions), is described in
-// layer/bundle_layer.hpp. In a network of such, a layer of one tensor works on the first, and the others go past it.
-
-namespace detail {
-
+// lets checkpoint decide for it. It is stateless: everything it works on is an argument.
 template <class L>
-constexpr bool answers_output_shape = requires(shape s) {
-  { L::output_shape(s) } -> std::convertible_to<shape>;
-};
-template <class L>
-constexpr bool names_backward_reads = requires {
+concept layer = requires(const arguments& in) {
+  { L::outputs(in) } -> std::convertible_to<tensor_list>;
   { L::backward_reads } -> std::convertible_to<reads>;
 };
-
-} // namespace detail
-
-template <class L>
-concept layer = detail::answers_output_shape<L> && detail::names_backward_reads<L>;
 
 } // namespace cairn

@@ -7,111 +7,84 @@
 
 #include <cairn/layer/layer.hpp>
 
-// What the members of a layer look like, each by itself: a member with another signature is wrong, and not one that is left
-// out.
-namespace cairn::detail {
+// The members of a layer, each with the form that it must have. A member of another form is an error and is not taken for
+// one that is left out: a layer with a misspelt signature would be trained without its parameters.
+namespace cairn {
 
-// All names that a layer may have. A class made of a layer and of these tells which of them the layer has too, as
-// whatever it is: such a name is ambiguous there. Asking the layer itself whether it can be called would take a member
-// with a wrong signature for one that is absent, and train without its parameters.
+namespace detail {
+
+// All names that a layer may have. In a class derived from a layer and from these a name that both have is ambiguous:
+// that tells whether the layer has it, in whatever form.
 struct names_of_layers {
-  int output_shape, backward_reads, accepts, input_shape, parameters, state, flops, tape_bytes,
-      workspace_bytes, in_place, fuses, adds, as_activation;
+  int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops,
+      in_place, fuses, adds, strided, skips_gradients, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
 
+// Nothing can be derived from a final class, of which only what answers is seen.
 template <class L>
-concept names_backward_reads_at_once = requires {
-  typename std::integral_constant<reads, L::backward_reads>;
-};
-template <class L>
-concept answers_accepts = requires(const shape& s) {
-  { L::accepts(s) } -> std::convertible_to<bool>;
-};
-template <class L>
-concept answers_parameters = requires(const shape& s) {
-  { L::parameters(s) } -> std::convertible_to<parameter_list>;
-};
-template <class L>
-concept answers_state = requires(const shape& s) {
-  { L::state(s) } -> std::convertible_to<parameter_list>;
-};
-template <class L>
-concept answers_flops = requires(const shape& s) {
-  { L::flops(s) } -> std::convertible_to<work>;
-};
-template <class L>
-concept answers_tape_bytes = requires(const shape& s, std::size_t element) {
-  { L::tape_bytes(s, element) } -> std::convertible_to<std::size_t>;
-};
-template <class L>
-concept answers_workspace_bytes = requires(const shape& s, std::size_t element) {
-  { L::workspace_bytes(s, element) } -> std::convertible_to<std::size_t>;
-};
-template <class L>
-concept names_input_shape = std::is_same_v<decltype(L::input_shape), const shape>;
-template <class L>
-concept flags_in_place = std::is_same_v<decltype(L::in_place), const bool>;
-template <class L>
-concept flags_fuses = std::is_same_v<decltype(L::fuses), const bool>;
-template <class L>
-concept flags_adds = std::is_same_v<decltype(L::adds), const bool>;
-template <class L>
-concept names_as_activation = std::is_same_v<decltype(L::as_activation), const activation>;
+concept final_layer = std::is_final_v<L>;
 
-// A name that a layer may have: it has it as it should be, or not at all. Nothing can be made of a final class, of which
-// only what answers is seen.
 template <class L>
-concept right_accepts = answers_accepts<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::accepts;
-};
+concept right_outputs = requires(const arguments& in) { { L::outputs(in) } -> std::convertible_to<tensor_list>; };
 template <class L>
-concept right_input_shape = names_input_shape<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::input_shape;
-};
+concept right_backward_reads = requires { typename std::integral_constant<reads, L::backward_reads>; };
+
 template <class L>
-concept right_parameters = answers_parameters<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::parameters;
-};
+concept right_accepts = requires(const arguments& in) { { L::accepts(in) } -> std::convertible_to<bool>; } ||
+                        final_layer<L> || requires { &layer_and_names<L>::accepts; };
 template <class L>
-concept right_state = answers_state<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::state;
-};
+concept right_inputs = std::is_same_v<decltype(L::inputs), const tensor_list> || final_layer<L> ||
+                       requires { &layer_and_names<L>::inputs; };
 template <class L>
-concept right_flops = answers_flops<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::flops;
-};
+concept right_takes = std::is_same_v<decltype(L::takes), const std::size_t> || final_layer<L> ||
+                      requires { &layer_and_names<L>::takes; };
 template <class L>
-concept right_tape_bytes = answers_tape_bytes<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::tape_bytes;
-};
+concept right_depends = requires { { L::depends(std::size_t{}, std::size_t{}) } -> std::same_as<bool>; } ||
+                        final_layer<L> || requires { &layer_and_names<L>::depends; };
 template <class L>
-concept right_workspace_bytes = answers_workspace_bytes<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::workspace_bytes;
-};
+concept right_parameters = requires(const arguments& in) { { L::parameters(in) } -> std::convertible_to<tensor_list>; } ||
+                           final_layer<L> || requires { &layer_and_names<L>::parameters; };
 template <class L>
-concept right_in_place = flags_in_place<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::in_place;
-};
+concept right_buffers = requires(const arguments& in) { { L::buffers(in) } -> std::convertible_to<tensor_list>; } ||
+                        final_layer<L> || requires { &layer_and_names<L>::buffers; };
 template <class L>
-concept right_fuses = flags_fuses<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::fuses;
-};
+concept right_tape = requires(const arguments& in) { { L::tape(in) } -> std::convertible_to<tensor_list>; } ||
+                     final_layer<L> || requires { &layer_and_names<L>::tape; };
 template <class L>
-concept right_adds = flags_adds<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::adds;
-};
+concept right_workspace =
+    requires(const arguments& in, pass why) { { L::workspace(in, why) } -> std::convertible_to<tensor_list>; } ||
+    final_layer<L> || requires { &layer_and_names<L>::workspace; };
 template <class L>
-concept right_as_activation = names_as_activation<L> || std::is_final_v<L> || requires {
-  &layer_and_names<L>::as_activation;
-};
+concept right_flops = requires(const arguments& in) { { L::flops(in) } -> std::convertible_to<work>; } ||
+                      final_layer<L> || requires { &layer_and_names<L>::flops; };
+template <class L>
+concept right_in_place = std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> ||
+                         requires { &layer_and_names<L>::in_place; };
+template <class L>
+concept right_fuses = std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> ||
+                      requires { &layer_and_names<L>::fuses; };
+template <class L>
+concept right_adds = std::is_same_v<decltype(L::adds), const bool> || final_layer<L> ||
+                     requires { &layer_and_names<L>::adds; };
+template <class L>
+concept right_strided = std::is_same_v<decltype(L::strided), const bool> || final_layer<L> ||
+                        requires { &layer_and_names<L>::strided; };
+template <class L>
+concept right_skips_gradients = std::is_same_v<decltype(L::skips_gradients), const bool> || final_layer<L> ||
+                                requires { &layer_and_names<L>::skips_gradients; };
+template <class L>
+concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
+                              requires { &layer_and_names<L>::as_activation; };
 
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = answers_output_shape<L> && names_backward_reads_at_once<L> && right_accepts<L> &&
-    right_input_shape<L> && right_parameters<L> && right_state<L> && right_flops<L> && right_tape_bytes<L> &&
-    right_workspace_bytes<L> && right_in_place<L> && right_fuses<L> && right_adds<L> &&
-    right_as_activation<L>;
+concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
+    right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
+    right_workspace<L> && right_flops<L> && right_in_place<L> && right_fuses<L> && right_adds<L> &&
+    right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
-} // namespace cairn::detail
+} // namespace detail
+
+} // namespace cairn

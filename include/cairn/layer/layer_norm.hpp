@@ -3,55 +3,59 @@
 
 #include <cstddef>
 
+#include <cairn/core/fraction.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
 namespace cairn {
 
-// Every row of Features numbers gets mean 0 and variance 1, then a weight and a bias per feature, as
-// torch.nn.LayerNorm(Features) with its eps of 1e-5. An input of any rank whose last extent is Features is a
-// stack of such rows. The weight starts as ones, the bias as zeros.
+// Every row of Features elements gets mean 0 and variance 1, then a weight and a bias per feature, as
+// torch.nn.LayerNorm(Features, eps). An input of any rank whose last extent is Features is a stack of such rows. The
+// weight starts as ones, the bias as zeros.
 //
 // Mean and 1 / deviation of each row are kept for backward: two numbers, cheaper than another pass over the
 // row.
-template <std::size_t Features>
+template <std::size_t Features, auto Eps = fraction{1, 100000}>
 struct LayerNorm {
   static_assert(Features > 0, "LayerNorm: it needs at least one feature; write LayerNorm<Features>");
 
-  static constexpr double eps = 1e-5;
-  static constexpr shape input_shape{Features};
+  static constexpr double eps = static_cast<double>(Eps);
+  static constexpr tensor_list inputs{{Features}};
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const shape& in) { return in.rank > 0 && in.last() == Features; }
-  static constexpr shape output_shape(const shape& in) { return in; }
-  static constexpr parameter_list parameters(const shape&) {
-    return {{"weight", {Features}, initial::constant, 1}, {"bias", {Features}, initial::constant, 0}};
+  static constexpr bool accepts(const arguments& in) {
+    return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features;
   }
-  static constexpr std::size_t tape_bytes(const shape& in, std::size_t element) {
-    return 2 * rows_of(in) * element;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) {
+    return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
   }
+  static constexpr tensor_list tape(const arguments& in) { return {{rows_of(in[0]), 2}}; }
 
-  // Mean, variance and result are 8 operations a number; the gradients of the parameters are 5, of the input
+  // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
   // 10.
-  static constexpr work flops(const shape& in) { return {8 * in.size(), 15 * in.size(), 10 * in.size()}; }
+  static constexpr work flops(const arguments& in) {
+    return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()};
+  }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    layer_norm_forward(queue, call.rows * rows_of(*call.input_shape), Features, eps, call.output,
-                       reinterpret_cast<T*>(call.tape), call.input, call.parameters[0], call.parameters[1]);
+    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0],
+                       call.inputs[0], call.parameters[0], call.parameters[1]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    layer_norm_backward(queue, call.rows * rows_of(*call.input_shape), Features, call.input_gradient,
-                        call.gradients[0], call.gradients[1], call.output_gradient, call.input,
-                        reinterpret_cast<const T*>(call.tape), call.parameters[0]);
+    layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0],
+                        call.gradients[0], call.gradients[1], call.output_gradients[0], call.inputs[0],
+                        call.tape[0], call.parameters[0]);
   }
 
 private:
-  // How many rows of Features numbers one sample is.
-  static constexpr std::size_t rows_of(const shape& in) { return in.size() / Features; }
+  // How many rows of Features elements one sample is.
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
 };
 
 } // namespace cairn

@@ -32,66 +32,72 @@ struct Linear {
   static_assert(In > 0 && Out > 0,
                 "Linear: it needs at least one input and one output; write Linear<In, Out>");
 
-  static constexpr shape input_shape{In};
+  static constexpr tensor_list inputs{{In}};
   static constexpr reads backward_reads = reads::input;
   static constexpr bool fuses = true;
   static constexpr bool adds = true;
+  static constexpr bool strided = true;
+  static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const shape& in) { return in.rank > 0 && in.last() == In; }
-  static constexpr shape output_shape(const shape& in) { return in.with_last(Out); }
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == In; }
+  static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
 
-  static constexpr parameter_list parameters(const shape&) {
-    const double bound = 1 / detail::constant_sqrt(static_cast<double>(In));
-    const parameter weight{"weight", {Out, In}, initial::uniform, bound};
-    if constexpr (Bias) return {weight, {"bias", {Out}, initial::uniform, bound}};
-    else return {weight};
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(In)));
+    if constexpr (Bias) return {{"weight", {Out, In}, start}, {"bias", {Out}, start}};
+    else return {{"weight", {Out, In}, start}};
   }
 
   // A product of m x k by k x n is 2 m n k operations. Backward makes two of them: one for each factor.
-  static constexpr work flops(const shape& in) {
-    const std::size_t product = 2 * In * Out * rows_of(in);
-    const std::size_t sums = Bias ? Out * rows_of(in) : 0;
+  static constexpr work flops(const arguments& in) {
+    const std::size_t rows = rows_of(in[0]);
+    const std::size_t product = 2 * In * Out * rows;
+    const std::size_t sums = Bias ? Out * rows : 0;
     return {product + sums, 2 * product + sums, product};
   }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    const std::size_t rows = call.rows * rows_of(*call.input_shape);
-    const matrix<T> output{call.output, rows, Out};
+    const std::size_t rows = call.rows * rows_of(call.in(0));
+    const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
+    const matrix<T> output{call.outputs[0], rows, Out, stride};
     epilogue<T> then{};
     then.then = call.then;
     if constexpr (Bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
-    const matrix<const T> input{call.input, rows, In};
+    const matrix<const T> input{call.inputs[0], rows, In};
     const matrix<const T> weight{call.parameters[0], Out, In};
     matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    const std::size_t rows = call.rows * rows_of(*call.input_shape);
-    const matrix<const T> input{call.input, rows, In};
-    const matrix<const T> output_gradient{call.output_gradient, rows, Out};
-    epilogue<T> sums{};
-    if constexpr (Bias) sums.row_sums = call.gradients[1];
-    const matrix<T> weight_gradient{call.gradients[0], Out, In};
-    matmul(queue, weight_gradient, output_gradient, input,
-           transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
-           sums);
-    if (call.input_gradient == nullptr) return;
+    const std::size_t rows = call.rows * rows_of(call.in(0));
+    const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
+    const matrix<const T> input{call.inputs[0], rows, In};
+    const matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
+    if (call.gradients) {
+      epilogue<T> sums{};
+      if constexpr (Bias) sums.row_sums = call.gradients[1];
+      const matrix<T> weight_gradient{call.gradients[0], Out, In};
+      matmul(queue, weight_gradient, output_gradient, input,
+             transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
+             sums);
+    }
+    if (!call.input_gradients) return;
 
     epilogue<T> then{};
     if (call.addend != nullptr) then.addend = {call.addend, rows, In};
     if (call.before == activation::relu) then.mask = input;
-    const matrix<T> input_gradient{call.input_gradient, rows, In};
+    const matrix<T> input_gradient{call.input_gradients[0], rows, In};
     const matrix<const T> weight{call.parameters[0], Out, In};
     matmul(queue, input_gradient, output_gradient, weight, transpose::none,
            then); // (rows, In) = (rows, Out) x (Out, In)
   }
 
 private:
-  // How many rows of In numbers one sample is.
-  static constexpr std::size_t rows_of(const shape& in) { return in.size() / In; }
+  // How many rows of In elements one sample is.
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / In; }
 };
 
 } // namespace cairn

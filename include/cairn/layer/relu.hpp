@@ -13,18 +13,18 @@ struct ReLU {
   static constexpr bool in_place = true;
   static constexpr activation as_activation = activation::relu;
 
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    relu_forward(queue, call.rows * call.input_shape->size(), call.output, call.input);
+    relu_forward(queue, call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    if (call.input_gradient == nullptr) return;
-    relu_backward(queue, call.rows * call.input_shape->size(), call.input_gradient, call.output_gradient,
-                  call.output);
+    if (!call.input_gradients) return;
+    relu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
+                  call.outputs[0]);
   }
 };
 

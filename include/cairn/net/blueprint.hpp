@@ -9,17 +9,20 @@
 #include <utility>
 
 #include <cairn/core/batch.hpp>
-#include <cairn/core/bundle.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
-#include <cairn/layer/describe.hpp>
-#include <cairn/net/bundle_facts.hpp>
-#include <cairn/net/bundle_shapes.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/core/tensor_types.hpp>
+#include <cairn/layer/description.hpp>
 #include <cairn/net/checked_network.hpp>
-#include <cairn/net/composite.hpp>
-#include <cairn/net/element_stage.hpp>
 #include <cairn/net/elements.hpp>
-#include <cairn/net/shapes.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/net/inner_blueprints.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/net/repeat.hpp>
+#include <cairn/net/residual.hpp>
+#include <cairn/net/sequential.hpp>
+#include <cairn/net/walk.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/checked_policy.hpp>
 #include <cairn/plan/fingerprint.hpp>
@@ -28,116 +31,110 @@
 
 namespace cairn {
 
-// Everything that the compiler knows of one training step of a chain of layers: shapes, stages, schedule, where every
-// byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
-// that none comes near a compiler's limit.
-//
-// Body is what stands in the network, Policy its checkpoint policy, In the input's shape as dims<...> (or, if layers of
-// several tensors stand in it, detail::bundle_input<...>), Batch the most samples in a step, Element the bytes of a
-// number, As where the chain stands, Update when its gradients are used. A block inside has a blueprint too.
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As,
-          class Update = used_after_backward>
-struct blueprint;
-
 namespace detail {
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
+template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class Elements, class Indices>
 struct drawn;
 
-// The blueprint of element I of a chain, which is a block there.
-template <class Chain, std::size_t I, class Block>
-struct inner_blueprint {
-  struct source {
-    static constexpr auto value = input_of_element<Block>(Chain::shapes.input[I]);
-  };
-  static constexpr auto* input() {
-    if constexpr (Chain::several && works_on_bundles<Block>())
-      return static_cast<bundle_input<typename bundle_type_of<source>::type, Chain::shapes.used[I]>*>(
-          nullptr);
-    else return static_cast<typename dims_of<source>::type*>(nullptr);
-  }
-  using type =
-      blueprint<typename composite<Block>::body, typename composite<Block>::policy,
-                std::remove_pointer_t<decltype(input())>, Chain::batch, Chain::element, composite<Block>::as>;
-};
-
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update,
+template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class... Elements, std::size_t... Index>
-struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, std::index_sequence<Index...>> {
+struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>, std::index_sequence<Index...>> {
   using elements = pack<Elements...>;
+  using element = T;
   using self = drawn;
-  static constexpr std::size_t batch = Batch;
-  static constexpr std::size_t element = Element;
-  static constexpr role as = As;
+  using around = Around;
   using update = Update;
+  static constexpr std::size_t batch = Batch;
   static constexpr std::size_t size = flattened<Body>::stages;
+  static constexpr bool is_root = std::is_void_v<Around>;
+  static constexpr bool is_frozen = std::is_same_v<Update, never_used>;
+  static constexpr scale to{sizes_of<T>, Batch};
 
-  // Do its stages hand several tensors to each other? Then shapes below are bundles; else they are single shapes.
-  static constexpr bool several = has_bundle_input<In>;
-  static constexpr const auto& input_value = In::value;
-  static constexpr shape input_shape = first_shape(In::value); // of the first tensor, if there are several
+  static constexpr value_list inputs{value_of_type<In>::tensors};
+  static constexpr tensor_list constants = value_of_type<In>::constants;
   static constexpr auto order = order_of<Body>();
-  static constexpr auto shapes = [] {
-    if constexpr (several) return bundle_walk<Body, elements>::from(In::value, In::used);
-    else return shape_walk<Body, elements>::from(In::value);
+  // It fits, as it has been looked at before: see net/checked_network.hpp.
+  struct everything {
+    std::array<element_facts, sizeof...(Elements)> facts{};
+    walked<sizeof...(Elements), size> values{};
+  };
+  static constexpr everything known = [] {
+    everything out{};
+    out.values =
+        walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
+    if constexpr (is_frozen) // its parameters are buffers
+      for (element_facts& f : out.facts) {
+        f.as_stage.state_block += f.as_stage.parameter_block;
+        f.as_stage.parameters = f.as_stage.parameter_block = f.parameter_count = 0;
+      }
+    return out;
   }();
-  // A chain of single shapes has been looked at before: see net/checked_network.hpp.
-  static constexpr shape output_shape = first_shape(shapes.output);
+  static constexpr const auto& values = known.values;
+  static constexpr const auto& element_of = known.facts;
+  static constexpr value_list outputs = known.values.output(); // a copy: nvcc initialises a reference to a part twice
+  static constexpr shape input_shape = inputs[0].extents; // of the first tensor
+  static constexpr shape output_shape = outputs[0].extents;
   struct output {
-    static constexpr shape value = output_shape;
+    static constexpr tensor value = outputs[0];
   };
 
   template <std::size_t I>
-  using inner = typename inner_blueprint<self, I, pack_element<I, elements>>::type;
+  using inner = inner_blueprints<self, I, pack_element<I, elements>>;
   template <std::size_t I, class E>
-  using inner_of = block_stage<self, I, E, composite<E>::is>;
+  using inner_of = inner_blueprints<self, I, E>;
 
-  // One stage for each element, then one for each time that an element runs. Layers of one tensor answer by themselves;
-  // even to name the chain beside each of them would cost the compiler the square of its length.
-  static constexpr bool plain = !several && [] {
-    for (const bool block : {false, composite<Elements>::is...})
-      if (block) return false;
-    return true;
+  static constexpr bool has_blocks = [] {
+    for (const bool block : {false, is_block<Elements>...})
+      if (block) return true;
+    return false;
   }();
+
+  // One stage for each element. Even to name the chain beside each layer would cost the compiler the square of its length,
+  // so layers answer from the walk, in one loop.
   template <std::size_t I, class E>
-  static constexpr stage describe_element() {
-    stage s{};
-    if constexpr (several) s = describe_among_several<E, inner_of<I, E>>(shapes.input[I], Element);
-    else s = inner<I>::as_stage;
-    s.type = spelling<E>();
-    return s;
+  static constexpr void block_stage(stage* to_write) {
+    if constexpr (is_block<E>) to_write[I] = inner_of<I, E>::as_stage();
   }
-  template <std::size_t I, class E>
-  using answers =
-      std::conditional_t<several || composite<E>::is, chain_element<self, I, E>, plain_element<E>>;
   static constexpr std::array<stage, sizeof...(Elements)> element_stages = [] {
-    using list = std::array<stage, sizeof...(Elements)>;
-    if constexpr (plain) return list{plain_element<Elements>::as_stage(shapes.input[Index], Element)...};
-    else return list{answers<Index, Elements>::as_stage(shapes.input[Index], Element)...};
+    std::array<stage, sizeof...(Elements)> out{};
+    const std::array<const char*, sizeof...(Elements)> types{spelling<Elements>()...};
+    for (std::size_t e = 0; e < sizeof...(Elements); ++e) out[e] = element_of[e].as_stage;
+    if constexpr (has_blocks) {
+      using writer = void (*)(stage*);
+      constexpr std::array<writer, sizeof...(Elements)> writers{&block_stage<Index, Elements>...};
+      for (const writer write : writers) write(out.data());
+    }
+    for (std::size_t e = 0; e < sizeof...(Elements); ++e) {
+      const value_list& before = values.input(e);
+      const value_list& after = values.of[e].after;
+      out[e].output = to.of(after);
+      out[e].type = types[e];
+      if (after.count > 1 || before.count > 1) {
+        const bool same = same_layout(before, after, to);
+        out[e].in_place_forward = out[e].in_place_forward && same;
+        out[e].in_place_backward = out[e].in_place_backward && same;
+      }
+    }
+    return out;
   }();
+
+  static constexpr std::size_t without_gradient(const value_list& value, tensor_set gradients) {
+    if (gradients == first_tensors(value.count)) return 0;
+    return to.of(value).at(Batch) - align_up(to.of(value, gradients).at(Batch));
+  }
+  // One for each time that an element runs.
   static constexpr std::array<stage, size> stages = [] {
     std::array<stage, size> list{};
-    for (std::size_t i = 0; i < size; ++i) list[i] = element_stages[order[i]];
+    for (std::size_t i = 0; i < size; ++i) {
+      list[i] = element_stages[order[i]];
+      list[i].without_gradient = without_gradient(values.of[order[i]].after, values.gradients[i + 1]);
+      if (values.gradients[i] != values.gradients[i + 1]) list[i].in_place_backward = false;
+    }
     return list;
   }();
 
-  static constexpr std::array<bool, sizeof...(Elements)> adds = [] {
-    using list = std::array<bool, sizeof...(Elements)>;
-    if constexpr (plain) return list{plain_element<Elements>::adds...};
-    else return list{answers<Index, Elements>::adds...};
-  }();
-  static constexpr bool first_adds = adds[order[0]];
-  static constexpr bool last_adds =
-      adds[order[size - 1]] && !stages[size - 1].reads_output && !stages[size - 1].in_place_forward;
-
-  // Where the tensors of every value lie; nothing if each value is one tensor.
-  static constexpr auto values = [] {
-    if constexpr (several) return parts_of_values(shapes, order, Element);
-    else return std::array<parts, 0>{};
-  }();
-
-  // Where the parameters (and the state) of each stage begin in the chain's block, in numbers. Backward finishes the
+  // Where the parameters (and the buffers) of each stage begin in the chain's block, in elements. Backward finishes the
   // last stage first, and the block is in that order, so that finished gradients are always one span from its start.
   static constexpr std::array<std::size_t, size + 1> parameter_begin = [] {
     std::array<std::size_t, size + 1> at{};
@@ -159,47 +156,41 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(stages[i].leaves);
     return at;
   }();
-  // What the elements have inside: a layer answers itself, a block through its own blueprint.
-  template <std::size_t I, class E>
-  static constexpr std::size_t count_tensors() {
-    if constexpr (composite<E>::is) return inner<I>::tensors;
-    else if constexpr (several) return parameters_among_several<E>(shapes.input[I]).count;
-    else return described<E>::parameters(shapes.input[I]).count;
-  }
-  static constexpr std::array<std::size_t, sizeof...(Elements)> element_tensors{
-      count_tensors<Index, Elements>()...};
 
+  // Every parameter's end in the flat buffer, in the order in which backward finishes them. A layer answers from the walk,
+  // a block through the blueprints of its chains.
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
-  static constexpr gradient_end* write_list(const parameter_list& list, gradient_end* out, std::size_t begin,
-                                            std::size_t leaf) {
-    const block_layout block{list, Element};
-    for (std::size_t p = 0; p < list.count; ++p)
-      *out++ = {begin + (p + 1 < list.count ? block.offsets[p + 1] : block.size), leaf};
-    return out;
+  template <std::size_t I, class E>
+  static constexpr end_writer block_ends() {
+    if constexpr (is_block<E>) return &each_blueprint<typename inner_of<I, E>::type>::write_ends;
+    else return end_writer{};
   }
   template <std::size_t I, class E>
-  static constexpr gradient_end* write_element_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    if constexpr (composite<E>::is) {
-      return inner<I>::write_ends(out, begin, leaf);
-    } else {
-      ++leaf;
-      if constexpr (several)
-        return write_list(parameters_among_several<E>(shapes.input[I]), out, begin, leaf - 1);
-      else return write_list(described<E>::parameters(shapes.input[I]), out, begin, leaf - 1);
-    }
+  static constexpr std::size_t block_tensors() {
+    if constexpr (is_block<E>) return each_blueprint<typename inner_of<I, E>::type>::tensors;
+    else return 0;
   }
-  static constexpr std::array<end_writer, sizeof...(Elements)> end_writers{
-      &write_element_ends<Index, Elements>...};
-
   static constexpr std::size_t tensors = [] {
+    std::array<std::size_t, sizeof...(Elements)> of{};
+    if constexpr (has_blocks) of = {block_tensors<Index, Elements>()...};
     std::size_t sum = 0;
-    for (std::size_t i = 0; i < size; ++i) sum += element_tensors[order[i]];
+    for (std::size_t i = 0; i < size; ++i) sum += of[order[i]] + element_of[order[i]].parameter_count;
     return sum;
   }();
-
-  // Every parameter's end in the flat buffer, in the order in which backward finishes them.
   static constexpr gradient_end* write_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
-    for (std::size_t i = size; i-- > 0;) out = end_writers[order[i]](out, begin + parameter_begin[i], leaf);
+    constexpr std::array<bool, sizeof...(Elements)> blocks{is_block<Elements>...};
+    std::array<end_writer, sizeof...(Elements)> writers{};
+    if constexpr (has_blocks) writers = {block_ends<Index, Elements>()...};
+    for (std::size_t i = size; i-- > 0;) {
+      const std::size_t own = begin + parameter_begin[i];
+      if (blocks[order[i]]) { // not by the writer: g++ compares no addresses under -fsanitize=undefined
+        out = writers[order[i]](out, own, leaf);
+        continue;
+      }
+      const element_facts& d = element_of[order[i]];
+      for (std::size_t p = 0; p < d.parameter_count; ++p) *out++ = {own + d.parameter_ends[p], leaf};
+      ++leaf;
+    }
     return out;
   }
 
@@ -214,36 +205,40 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
       if (!BetweenLayers || count == 0 || ends[count - 1].leaf != ends[p].leaf) ++count;
       ends[count - 1] = ends[p];
     }
-    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, Element, Most);
+    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(T), Most);
   }();
   // A fused update has them in the arena, each for as long as it is needed.
   static constexpr bool fused = Update::fused;
   static constexpr auto windows = [] {
     if constexpr (fused)
-      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, Element,
+      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, sizeof(T),
                                        Update::in_flight);
     else return window_plan<0>{};
   }();
 
+  static constexpr chain_ends ends = [] {
+    if constexpr (is_root) return chain_ends{};
+    else return made_of<Around>::ends(element_of[order[0]], element_of[order[size - 1]]);
+  }();
   // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
   struct source {
     static constexpr chain value{.stages = stages,
                                  .batch = Batch,
-                                 .input = {numbers_in(In::value) * Element, 0},
-                                 .lent = As != role::root,
-                                 .lent_output = As == role::nested || (As == role::residual && last_adds),
-                                 .lent_input_gradient =
-                                     As == role::nested || (As == role::residual && first_adds),
-                                 .keeps_output_gradient = As != role::root,
-                                 .values = values,
+                                 .input = to.of(inputs),
+                                 .input_without_gradient = without_gradient(inputs, values.gradients[0]),
+                                 .lent = !is_root,
+                                 .lent_output = !is_root && ends.output,
+                                 .lent_input_gradient = !is_root && ends.input_gradient,
+                                 .keeps_output_gradient = !is_root,
                                  .windows = windows.windows()};
   };
   static constexpr chain whole = source::value;
 
-  // The training step and the way up alone, keeping nothing: evaluation, and a forward that will be made again. Neither
-  // is planned before somebody asks, and of each only what is asked for: the memory of the one is trained::memory.
+  // The training step and the forward pass alone, keeping nothing: evaluation, and a forward that will be made again.
+  // Neither is planned before it is asked for, and of each only what is asked for: the memory of the one is
+  // trained::memory.
   using trained = plan_of<source, sound_policy<Policy, source>>;
-  using evaluated = plan_of<source, way_up>;
+  using evaluated = plan_of<source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
@@ -260,76 +255,75 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
     return sum;
   }();
 
-  // Does a forward that makes the tape alone write to the lent output? Then there must be one, even if it is not read. A
-  // layer always writes its output. A block inside writes its own if a later op reads it; only of the last of these
-  // forwards may that op be outside the chain, and then the executor leaves the output out.
+  // Does a forward that makes the tape alone write to the block's output? Then there must be one, even if it is not read.
+  // The very last op may be asked for its tape alone; every other that is asked for its output makes it.
   static constexpr bool last_writes_output = [] {
     for (std::size_t t = 0; t != training.lasting; ++t) {
       const op& o = training.storage[t];
       const bool tape_only = t + 1 == training.lasting && !training.lasting_output;
       if (o.kind == op_kind::forward && trained::memory.at[t].output.where == region::output &&
-          ((o.wants_output && !tape_only) || !stages[o.position].tape_without_output))
+          (!stages[o.position].tape_without_output || (o.wants_output && !tape_only)))
         return true;
     }
     return false;
   }();
 
-  // The chain as one stage of the chain around it.
-  static constexpr stage as_stage = [] {
-    stage s{};
-    const std::size_t out = output_shape.size(); // of the first tensor: to that a residual block adds
-    const bool adds_at_turn = As == role::residual && !whole.lent_output;
-    const bool adds_at_end = As == role::residual && !whole.lent_input_gradient;
-    s.output = {numbers_in(shapes.output) * Element, 0};
-    s.tape = {0, trained::memory.tape};
-    s.forward_workspace = {0, trained::memory.forward_workspace};
-    s.evaluation_workspace = {0, evaluated::memory.forward_workspace};
-    s.backward_workspace = {0, trained::memory.backward_workspace};
+  // What a block asks of its chain.
+  static constexpr chain_facts facts = [] {
+    chain_facts f{};
+    f.size = size;
+    f.output_elements = outputs[0].size();
+    f.input_elements = inputs[0].size();
+    f.output_bytes = to.of(outputs).at(Batch);
+    f.input_bytes = to.of(inputs).at(Batch);
+    f.tape = trained::memory.tape;
+    f.forward_workspace = trained::memory.forward_workspace;
+    f.evaluation_workspace = evaluated::memory.forward_workspace;
+    f.backward_workspace = trained::memory.backward_workspace;
+    f.ends = ends;
+    f.writes_output = last_writes_output;
     for (std::size_t t = training.turn + 1; t < training.count; ++t) {
       const op& o = training.storage[t];
       const bool first = o.position == 0;
       const bool last = o.position + 1 == size;
-      s.reads_input = s.reads_input || (first && o.kind == op_kind::forward) ||
+      f.reads_input = f.reads_input || (first && o.kind == op_kind::forward) ||
                       (first && o.kind == op_kind::backward && stages[0].reads_input);
-      s.reads_output = s.reads_output || (whole.lent_output && last && o.kind == op_kind::backward &&
+      f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward &&
                                           stages[size - 1].reads_output);
     }
-    // A residual block may write over its input in the very last write, when nothing reads x any more; likewise back.
-    s.in_place_forward = As == role::residual && (adds_at_turn || size > 1);
-    s.in_place_backward = As == role::residual && (adds_at_end || size > 1);
-    s.tape_without_output = !last_writes_output;
-    s.leaves = leaves;
-    s.parameters = parameters;
-    s.parameter_block = parameter_block;
-    s.state_block = state_block;
-    const auto part = [](std::size_t from, std::size_t to) {
-      return flops(whole, training.ops().subspan(from, to - from));
+    f.leaves = leaves;
+    f.parameters = parameters;
+    f.parameter_block = parameter_block;
+    f.state_block = state_block;
+    const auto part = [](std::size_t from, std::size_t end) {
+      return flops(whole, training.ops().subspan(from, end - from));
     };
-    s.forward_flops = flops(whole, evaluated::schedule.ops()) + (adds_at_turn ? out : 0);
-    s.tape_flops = part(0, training.lasting);
-    s.input_gradient_flops = stages[0].input_gradient_flops + (adds_at_end ? out : 0);
-    s.backward_flops = part(training.turn, training.count) + (adds_at_end ? out : 0);
-    return s;
+    f.forward_flops = flops(whole, evaluated::schedule.ops());
+    f.tape_flops = part(0, training.lasting);
+    f.input_gradient_flops = stages[0].input_gradient_flops;
+    f.backward_flops = part(training.turn, training.count);
+    return f;
   }();
 
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
-    if constexpr (composite<E>::is) return inner<I>::network_hash;
+    if constexpr (is_block<E>)
+      return each_blueprint<typename inner_of<I, E>::type>::network_hash(made_of<E>::name);
     else return hash64{}.add(type_name<E>()).value();
   }
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_schedule() {
-    if constexpr (composite<E>::is) return inner<I>::schedule_hash;
+    if constexpr (is_block<E>) return each_blueprint<typename inner_of<I, E>::type>::schedule_hash();
     else return 0;
   }
 
   static constexpr std::uint64_t network_hash = [] {
     hash64 h;
-    h.add(static_cast<std::uint64_t>(As)).add(size);
+    h.add(size).add(Used).add(inputs.count).add(constants.count);
     for (const std::uint64_t word : {std::uint64_t{0}, element_hash<Index, Elements>()...}) h.add(word);
     for (std::size_t i = 0; i < size; ++i) h.add(order[i]).add(stages[i].parameters);
-    for (std::size_t a = 0; a < input_shape.rank; ++a) h.add(input_shape[a]);
-    if constexpr (several) add_ends(h, In::value, In::used);
+    add_tensors(h, inputs);
+    add_tensors(h, constants);
     return h.value();
   }();
   static constexpr std::uint64_t schedule_hash = [] {
@@ -342,25 +336,33 @@ struct drawn<Body, Policy, In, Batch, Element, As, Update, pack<Elements...>, st
 
 } // namespace detail
 
-template <class Body, class Policy, class In, std::size_t Batch, std::size_t Element, role As, class Update>
+// Everything that the compiler knows of one training step of a chain of layers: values, stages, schedule, where every
+// byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
+// that none comes near a compiler's limit.
+//
+// Body is what stands in the network, Policy its checkpoint policy, In what it takes, as dims<...> or tensors_of<...>, Used
+// which tensors of its output are used, Batch the most samples in a step, T the type of its elements, Around the block
+// whose chain it is (void: the whole network), Update when its gradients are used. A chain inside has a blueprint too.
+template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
 struct blueprint
-    : detail::drawn<Body, Policy, In, Batch, Element, As, Update, typename detail::flattened<Body>::elements,
+    : detail::drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename detail::flattened<Body>::elements,
                     std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
 
 namespace detail {
 
-template <class Model, std::size_t Batch, std::size_t Element, class Update,
-          bool Right = right_network<Model>>
+template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
-  using type = blueprint<body, typename whole<Model>::policy, typename input_ends<body>::type,
-                         cairn::batch<Batch>::size, Element, role::root,
-                         std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
+  // A loss compares the first tensor of the output, and uses no other.
+  using type =
+      blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
+                cairn::batch<Batch>::size, T, void,
+                std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
 // A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
-template <class Model, std::size_t Batch, std::size_t Element, class Update>
-struct whole_blueprint<Model, Batch, Element, Update, false>
-    : whole_blueprint<Sequential<stand_in_layer>, Batch, Element, Update, true> {};
+template <class Model, std::size_t Batch, class T, class Update>
+struct whole_blueprint<Model, Batch, T, Update, false>
+    : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
 } // namespace detail
 
@@ -368,7 +370,7 @@ struct whole_blueprint<Model, Batch, Element, Update, false>
 // of these. What Update says counts for the last only: one rank uses the gradients of each layer at once. A network that
 // cannot be one is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
-using blueprint_of = typename detail::whole_blueprint<Model, Batch, sizeof(T), Update>::type;
+using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their
 // gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the

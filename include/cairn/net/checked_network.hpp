@@ -2,122 +2,112 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/core/pack.hpp>
 #include <cairn/layer/checked_layer.hpp>
-#include <cairn/net/bundle_shapes.hpp>
-#include <cairn/net/composite.hpp>
+#include <cairn/layer/layer_members.hpp>
 #include <cairn/net/elements.hpp>
-#include <cairn/net/parts.hpp>
-#include <cairn/net/shapes.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/net/walk.hpp>
 #include <cairn/net/wrong_network.hpp>
-#include <cairn/plan/checked_policy.hpp>
 
-// A network is looked at before anything is made of it: first each part by itself, then the shapes along it. The answer is a
+// A network is looked at before anything is made of it: first each part by itself, then the values along it. The answer is a
 // type, the culprit of an error (core/explain.hpp) or nothing_wrong; a right network pays for a few constants.
 
 namespace cairn::detail {
 
-inline constexpr std::size_t no_fault = static_cast<std::size_t>(-1);
-
 template <class Body>
 inline constexpr bool is_empty = flattened<Body>::stages == 0;
 
-// Is a block right, whatever stands in it or beside it?
-template <class Block>
-inline constexpr bool right_block = true;
-template <std::size_t N, class Block>
-inline constexpr bool right_block<Repeat<N, Block>> = N > 0;
-template <class... Layers>
-inline constexpr bool right_block<Residual<Layers...>> = !is_empty<Sequential<Layers...>>;
-template <class Policy, class Net>
-inline constexpr bool right_block<checkpoint<Policy, Net>> = checkpoint_policy<Policy> && !is_empty<Net>;
+template <class Parts>
+inline constexpr bool any_empty = false;
+template <class... Parts>
+inline constexpr bool any_empty<pack<Parts...>> = (is_empty<Parts> || ...);
+
+// The index of the first fact that does not hold; their number if all hold.
+constexpr std::size_t first_false(std::initializer_list<bool> facts) {
+  std::size_t i = 0;
+  for (const bool fact : facts) {
+    if (!fact) break;
+    ++i;
+  }
+  return i;
+}
+
+// Does a Question hold for every part of a network? Question::layer<T> is asked of layers, and of whatever stands where a
+// layer could; Question::group<T> of everything that has parts, before them.
+template <class Question, class Part, class Parts = typename made_of<Part>::parts>
+inline constexpr bool holds = false;
+template <class Question, class Part, class... Parts>
+inline constexpr bool holds<Question, Part, pack<Parts...>> = [] {
+  if constexpr (made_of<Part>::as == part_kind::layer) return Question::template layer<Part>;
+  else if constexpr (!Question::template group<Part>) return false;
+  else return first_false({true, holds<Question, Parts>...}) == sizeof...(Parts) + 1;
+}();
+
+// The first part for which it does not.
+template <class Question, class Part, class Parts = typename made_of<Part>::parts>
+struct first_wrong;
+template <class Question, class Part, class... Parts>
+struct first_wrong<Question, Part, pack<Parts...>> {
+  static auto find() {
+    if constexpr (made_of<Part>::as == part_kind::layer) return type_of<Part>{};
+    else if constexpr (!Question::template group<Part>) return type_of<Part>{};
+    else
+      return first_wrong<Question, pack_element<first_false({holds<Question, Parts>...}), pack<Parts...>>>::find();
+  }
+  using type = typename decltype(find())::type;
+};
 
 struct by_itself {
   template <class Part>
-  static constexpr bool layer = bundle_layer<Part> || layer_fault_of<Part> == layer_fault::none;
-  template <class Block>
-  static constexpr bool block = right_block<Block>;
+  static constexpr bool layer = right_layer<Part>;
+  template <class Part>
+  static constexpr bool group = [] {
+    if constexpr (!made_of<Part>::is_right) return false;
+    else return !is_block<Part> || !any_empty<typename made_of<Part>::parts>;
+  }();
 };
 
-// The culprit that a part is which is not.
+// The culprit that a part is which is not right by itself.
 template <class Part>
-struct part_culprit : type_of<checked_layer<Part>> {};
-template <std::size_t N, class Block>
-struct part_culprit<Repeat<N, Block>> : type_of<empty_repeat<Repeat<N, Block>>> {};
-template <class... Layers>
-struct part_culprit<Residual<Layers...>> : type_of<empty_residual<Residual<Layers...>>> {};
-template <class Model>
-struct part_culprit<fused_update<Model>> : type_of<misplaced_update<fused_update<Model>>> {};
-template <class Policy, class Net>
-struct part_culprit<checkpoint<Policy, Net>>
-    : type_of<std::conditional_t<checkpoint_policy<Policy>, empty_checkpoint<checkpoint<Policy, Net>>,
-                                 checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>> {};
-
-// The shapes along a body that takes the shape In::value.
-template <class Body, class In, std::size_t Stages = no_fault>
-struct body_shapes {
-  static constexpr auto value = shape_walk<Body, typename flattened<Body>::elements>::from(In::value, Stages);
-
-  struct leaving {
-    static constexpr shape value = body_shapes::value.output;
-  };
-};
-
-// Can the compiler work out the shapes after so many stages?
-template <class Body, class In, std::size_t Stages = no_fault>
-concept shaped_at_once = requires {
-  typename std::bool_constant<(shape_walk<Body, typename flattened<Body>::elements>::from(In::value, Stages),
-                               true)>;
-};
-
-// Does a body not even accept what it is given? Then the joint is the one before it, not one inside.
-template <class Body, class In>
-constexpr bool refuses_at_entrance() {
-  using first = pack_element<0, typename flattened<Body>::elements>;
-  if constexpr (body_shapes<Body, In>::value.fault != 0) return false;
-  else if constexpr (composite<first>::is) return refuses_at_entrance<typename composite<first>::body, In>();
-  else return true;
+constexpr auto part_culprit() {
+  if constexpr (made_of<Part>::as == part_kind::layer) return type_of<checked_layer<Part>>{};
+  else if constexpr (!made_of<Part>::is_right) return type_of<typename made_of<Part>::wrong>{};
+  else return type_of<typename made_of<Part>::empty>{};
 }
 
-// The first place where the shapes along a body stop to fit.
+// The values along a body that takes the tensors of In, a type with the lists `tensors` and `constants`.
+template <class Body, class In, tensor_set Used, std::size_t Stages = no_fault>
+constexpr auto shapes_along() {
+  return walk<Body>::from(value_list(In::tensors), In::constants, Used, {}, nullptr, Stages);
+}
+template <class Body, class In, tensor_set Used = 1>
+struct along {
+  static constexpr auto value = shapes_along<Body, In, Used>();
+};
+
+// Is a network right, may something be wrong along it, or can the compiler not work it out? One evaluation tells.
 template <class Body, class In>
-struct shape_culprit {
-  static constexpr auto shapes = body_shapes<Body, In>::value;
-  using elements = typename flattened<Body>::elements;
-
-  struct arriving {
-    static constexpr shape value = shapes.produced;
-  };
-  using produces = typename dims_of<arriving>::type;
-  using consumer = pack_element<shapes.fault_element, elements>;
-
-  template <std::size_t I>
-  static auto producer_at() {
-    if constexpr (I == no_fault) return type_of<network_input>{};
-    else return type_of<pack_element<I, elements>>{};
-  }
-  using producer = typename decltype(producer_at<shapes.before_element>())::type;
-  using here = joint<shapes.fault, producer, produces, consumer>;
-
-  // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
-  template <class Inner, class Within = body_shapes<Inner, produces>>
-  static auto inside() {
-    if constexpr (Within::value.fault == no_fault)
-      return type_of<residual_ends<consumer, produces, typename dims_of<typename Within::leaving>::type>>{};
-    else if constexpr (refuses_at_entrance<Inner, produces>()) return type_of<here>{};
-    else return type_of<typename shape_culprit<Inner, produces>::type>{};
-  }
-  template <class Consumer>
-  static auto culprit() {
-    if constexpr (shapes.seen[shapes.fault_element])
-      return type_of<repeated_joint<shapes.fault, producer, produces, Consumer>>{};
-    else if constexpr (composite<Consumer>::is) return inside<typename composite<Consumer>::body>();
-    else return type_of<here>{};
-  }
-  using type = typename decltype(culprit<consumer>())::type;
+constexpr bool nothing_wrong_along() {
+  const auto values = shapes_along<Body, In, 1>();
+  return values.fault == no_fault && values.idle == no_fault && !values.idle_inside;
+}
+template <class Body, class In, bool Fits = nothing_wrong_along<Body, In>()>
+constexpr int fits(int) {
+  return Fits ? 1 : 0;
+}
+template <class, class>
+constexpr int fits(...) {
+  return -1;
+}
+template <class Body, class In, std::size_t Stages>
+concept known_at_once = requires {
+  typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>;
 };
 
 // The layer at which the compiler stops to work out shapes.
@@ -125,67 +115,106 @@ template <class Body, class In, class Stages = std::make_index_sequence<flattene
 struct constant_culprit;
 template <class Body, class In, std::size_t... Stages>
 struct constant_culprit<Body, In, std::index_sequence<Stages...>> {
-  static constexpr std::size_t position = first_false({shaped_at_once<Body, In, Stages + 1>...});
+  static constexpr std::size_t position = first_false({known_at_once<Body, In, Stages + 1>...});
   using type =
-      shape_at_run_time<position,
-                        pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
+      shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
 };
 
-// The first place where the bundles along a body of layers of several tensors stop to fit, or where one works for nobody.
-// In::value is what the body takes, In::used which of its outputs are used.
-template <class Body, class In>
-struct bundle_culprit {
+// The first place where the values along a body stop to fit, or where a layer makes what is not used; perhaps none.
+template <class Body, class In, tensor_set Used = 1>
+struct value_culprit {
+  static constexpr const auto& values = along<Body, In, Used>::value;
   using elements = typename flattened<Body>::elements;
-  static constexpr auto shapes = bundle_walk<Body, elements>::from(In::value, In::used);
-  static constexpr bool fits = shapes.fault == no_fault;
 
   struct arriving {
-    static constexpr bundle value = shapes.produced;
+    static constexpr value_list tensors = values.output(); // the walk stopped there
+    static constexpr tensor_list constants = In::constants;
   };
-  struct leaving {
-    static constexpr bundle value = shapes.output;
-  };
-  struct first_arriving {
-    static constexpr shape value = shapes.produced[0];
-  };
+  using produces = typename type_of_tensors<arriving>::type;
+
   template <std::size_t I>
   static auto producer_at() {
     if constexpr (I == no_fault) return type_of<network_input>{};
     else return type_of<pack_element<I, elements>>{};
   }
+  using producer = typename decltype(producer_at<values.before_element>())::type;
 
   // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
-  template <class Consumer, class Here, class Produces>
-  static auto inside() {
-    using inner = typename composite<Consumer>::body;
-    if constexpr (works_on_bundles<Consumer>()) {
-      using within = bundle_culprit<inner, bundle_input<Produces, In::used>>;
-      if constexpr (within::fits)
-        return type_of<
-            residual_ends<Consumer, Produces, typename bundle_type_of<typename within::leaving>::type>>{};
-      else if constexpr (within::shapes.fault == 0) return type_of<Here>{};
-      else return type_of<typename within::type>{};
+  template <class Chain>
+  struct entering {
+    static constexpr description taken = [] {
+      description out{};
+      describe_chain<Chain>(arriving::tensors, arriving::constants, out);
+      return out;
+    }();
+    static constexpr value_list tensors{arriving::tensors, taken.accepts ? taken.takes : most_tensors};
+    static constexpr tensor_list constants = In::constants;
+  };
+  template <class Chain>
+  struct leaving {
+    static constexpr value_list tensors = along<Chain, entering<Chain>>::value.output();
+    static constexpr tensor_list constants = In::constants;
+  };
+  template <class Block, class Here, class Chain, class... Others>
+  static auto inside(pack<Chain, Others...>) {
+    using enters = entering<Chain>;
+    if constexpr (along<Chain, enters>::value.fault != no_fault) {
+      if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
+      else return type_of<typename value_culprit<Chain, enters>::type>{};
+    } else if constexpr (sizeof...(Others) > 0) {
+      return inside<Block, Here>(pack<Others...>{});
     } else {
-      using first = typename dims_of<first_arriving>::type;
-      using within = body_shapes<inner, first>;
-      if constexpr (within::value.fault == no_fault)
-        return type_of<residual_ends<Consumer, first, typename dims_of<typename within::leaving>::type>>{};
-      else if constexpr (refuses_at_entrance<inner, first>()) return type_of<Here>{};
-      else return type_of<typename shape_culprit<inner, first>::type>{};
+      return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type,
+                                                                  typename type_of_tensors<leaving<Chain>>::type>>{};
     }
   }
+  // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
+  template <class Chain, class Enters>
+  static constexpr bool refuses_at_entrance() {
+    using first = pack_element<0, typename flattened<Chain>::elements>;
+    if constexpr (along<Chain, Enters>::value.fault != 0) return false;
+    else if constexpr (is_block<first>) return refuses_at_entrance<pack_element<0, typename made_of<first>::parts>, Enters>();
+    else return true;
+  }
+  // It fits, but a stage inside a block may be idle.
+  template <std::size_t I>
+  struct arriving_at {
+    static constexpr value_list tensors{values.input(I), values.of[I].takes};
+    static constexpr tensor_list constants = In::constants;
+  };
+  template <std::size_t I, class Chain, class... Others>
+  static auto in_chains(pack<Chain, Others...>) {
+    constexpr std::size_t chains = made_of<pack_element<I, elements>>::parts::size;
+    constexpr tensor_set used = chains > 1 ? 1U : values.used[I] & first_tensors(values.of[I].gives);
+    using found = typename value_culprit<Chain, arriving_at<I>, used>::type;
+    if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
+    else return in_chains<I>(pack<Others...>{});
+  }
+  template <std::size_t I>
+  static auto in_block() {
+    using element = pack_element<I, elements>;
+    if constexpr (is_block<element> && values.of[I].idle != 0) return in_chains<I>(typename made_of<element>::parts{});
+    else return type_of<nothing_wrong>{};
+  }
+  template <std::size_t I, std::size_t... Others>
+  static auto in_blocks(std::index_sequence<I, Others...>) {
+    using found = typename decltype(in_block<I>())::type;
+    if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
+    else return in_blocks(std::index_sequence<Others...>{});
+  }
   static auto culprit() {
-    if constexpr (!fits) {
-      using consumer = pack_element<shapes.fault_element, elements>;
-      using producer = typename decltype(producer_at<shapes.before_element>())::type;
-      using produces = typename bundle_type_of<arriving>::type;
-      using here = joint<shapes.fault, producer, produces, consumer>;
-      if constexpr (shapes.seen[shapes.fault_element])
-        return type_of<repeated_joint<shapes.fault, producer, produces, consumer>>{};
-      else if constexpr (composite<consumer>::is) return inside<consumer, here, produces>();
+    if constexpr (values.fault != no_fault) {
+      using consumer = pack_element<values.fault_element, elements>;
+      using here = joint<values.fault, producer, produces, consumer>;
+      if constexpr (values.seen[values.fault_element])
+        return type_of<repeated_joint<values.fault, producer, produces, consumer>>{};
+      else if constexpr (is_block<consumer>)
+        return inside<consumer, here>(typename made_of<consumer>::parts{});
       else return type_of<here>{};
-    } else if constexpr (shapes.idle != no_fault) {
-      return type_of<unused<shapes.idle, pack_element<order_of<Body>()[shapes.idle], elements>>>{};
+    } else if constexpr (values.idle != no_fault) {
+      return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
+    } else if constexpr (values.idle_inside) {
+      return in_blocks(std::make_index_sequence<elements::size>{});
     } else {
       return type_of<nothing_wrong>{};
     }
@@ -194,31 +223,23 @@ struct bundle_culprit {
 };
 
 template <class L>
-concept knows_inputs = requires {
-  L::input_shapes;
-}
-|| (layer<L> && requires { L::input_shape; });
+concept knows_inputs = requires { L::inputs; };
 
 // What is wrong with a whole network, if anything.
 template <class Model, class Body = typename whole<Model>::body>
 struct network_culprit {
-  template <class In>
-  static auto along() {
-    if constexpr (!shaped_at_once<Body, In>) return type_of<typename constant_culprit<Body, In>::type>{};
-    else if constexpr (body_shapes<Body, In>::value.fault != no_fault)
-      return type_of<typename shape_culprit<Body, In>::type>{};
-    else return type_of<nothing_wrong>{};
-  }
   template <class Whole>
   static auto culprit() {
     if constexpr (!holds<by_itself, Whole>)
-      return type_of<typename part_culprit<typename first_wrong<by_itself, Whole>::type>::type>{};
+      return part_culprit<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
     else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
-    else if constexpr (works_on_bundles<Body>())
-      return type_of<typename bundle_culprit<Body, typename input_ends<Body>::type>::type>{};
-    else return along<typename dims_of<natural_input<Body>>::type>();
+    else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
+      return type_of<typename constant_culprit<Body, natural_input<Body>>::type>{};
+    else if constexpr (fit == 0)
+      return type_of<typename value_culprit<Body, natural_input<Body>>::type>{};
+    else return type_of<nothing_wrong>{};
   }
   using type = typename decltype(culprit<Model>())::type;
 };
@@ -232,9 +253,9 @@ inline constexpr bool right_network = Culprit::template right<Culprit>();
 
 // What stands in for a network after its error: one number in, one number out.
 struct stand_in_layer {
-  static constexpr shape input_shape{1};
+  static constexpr tensor_list inputs{{1}};
   static constexpr reads backward_reads = reads::nothing;
-  static constexpr shape output_shape(const shape& in) { return in; }
+  static constexpr tensor_list outputs(const arguments& in) { return {in[0]}; }
 
   template <class Queue, class T>
   static void forward(Queue&, const forward_call<T>&) {}

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string_view>
+
+#include <cairn/net/elements.hpp>
+#include <cairn/net/one_chain.hpp>
+#include <cairn/net/wrong_network.hpp>
+#include <cairn/plan/checked_policy.hpp>
 #include <cairn/plan/policies.hpp>
 
 namespace cairn {
@@ -12,5 +18,21 @@ namespace cairn {
 // backward, only what its own policy keeps.
 template <class Policy, class Net>
 struct checkpoint {};
+
+namespace detail {
+
+template <class Policy, class Net>
+struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
+  using policy = Policy;
+  static constexpr std::string_view name = "checkpoint";
+  static constexpr bool is_transparent = true; // it computes what its part computes
+  static constexpr bool is_right = checkpoint_policy<Policy>;
+  using wrong = checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>;
+  using empty = empty_checkpoint<checkpoint<Policy, Net>>;
+  template <class... Parts>
+  using with = checkpoint<Policy, Parts...>;
+};
+
+} // namespace detail
 
 } // namespace cairn

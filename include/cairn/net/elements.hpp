@@ -4,12 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include <cairn/core/pack.hpp>
-#include <cairn/net/repeat.hpp>
-#include <cairn/net/sequential.hpp>
+#include <cairn/net/made_of.hpp>
 
 namespace cairn::detail {
 
@@ -52,36 +50,34 @@ struct flattened {
   }
 };
 
-template <class... Layers>
-struct flattened<Sequential<Layers...>> {
-  static constexpr bool plain = [] { // nothing to flatten: the usual network
-    for (const bool same : {true, std::is_same_v<typename flattened<Layers>::elements, pack<Layers>>...})
-      if (!same) return false;
-    return true;
-  }();
+// The parts of a sequence, once.
+template <class Parts, bool Plain>
+struct flattened_parts;
+template <class... Parts>
+struct flattened_parts<pack<Parts...>, true> { // nothing to flatten: the usual network
+  using elements = pack<Parts...>;
+  static constexpr std::size_t stages = sizeof...(Parts);
 
-  template <bool Plain, class...>
-  struct list {
-    using type = pack<Layers...>;
-  };
-  template <class... Ls>
-  struct list<false, Ls...> {
-    using type = typename joined<typename flattened<Ls>::elements...>::type;
-  };
-  using elements = typename list<plain, Layers...>::type;
-
+  static constexpr std::uint32_t* write(std::uint32_t* order, std::uint32_t first) {
+    for (std::size_t i = 0; i < stages; ++i) order[i] = first + static_cast<std::uint32_t>(i);
+    return order + stages;
+  }
+};
+template <class... Parts>
+struct flattened_parts<pack<Parts...>, false> {
+  using elements = typename joined<typename flattened<Parts>::elements...>::type;
   static constexpr std::size_t stages = [] {
     std::size_t sum = 0;
-    for (const std::size_t s : {std::size_t{0}, flattened<Layers>::stages...}) sum += s;
+    for (const std::size_t s : {std::size_t{0}, flattened<Parts>::stages...}) sum += s;
     return sum;
   }();
 
   static constexpr std::uint32_t* write(std::uint32_t* order, std::uint32_t first) {
     using writer = std::uint32_t* (*)(std::uint32_t*, std::uint32_t);
-    constexpr std::array<writer, sizeof...(Layers) + 1> writers{&flattened<Layers>::write..., nullptr};
-    constexpr std::array<std::uint32_t, sizeof...(Layers) + 1> sizes{
-        static_cast<std::uint32_t>(flattened<Layers>::elements::size)..., 0};
-    for (std::size_t i = 0; i < sizeof...(Layers); ++i) {
+    constexpr std::array<writer, sizeof...(Parts) + 1> writers{&flattened<Parts>::write..., nullptr};
+    constexpr std::array<std::uint32_t, sizeof...(Parts) + 1> sizes{
+        static_cast<std::uint32_t>(flattened<Parts>::elements::size)..., 0};
+    for (std::size_t i = 0; i < sizeof...(Parts); ++i) {
       order = writers[i](order, first);
       first += sizes[i];
     }
@@ -89,15 +85,27 @@ struct flattened<Sequential<Layers...>> {
   }
 };
 
-template <std::size_t N, class Block>
-struct flattened<Repeat<N, Block>> {
-  using elements = typename flattened<Block>::elements;
-  static constexpr std::size_t stages = N * flattened<Block>::stages;
+template <class Parts>
+inline constexpr bool is_plain = true;
+template <class... Parts>
+inline constexpr bool is_plain<pack<Parts...>> = [] {
+  for (const part_kind as : {part_kind::layer, made_of<Parts>::as...})
+    if (as == part_kind::sequence) return false;
+  return true;
+}();
+
+template <class T>
+requires(made_of<T>::as == part_kind::sequence) //
+    struct flattened<T> {
+  using parts = typename made_of<T>::parts;
+  using once = flattened_parts<parts, is_plain<parts>>;
+  using elements = typename once::elements;
+  static constexpr std::size_t stages = made_of<T>::times * once::stages;
 
   static constexpr std::uint32_t* write(std::uint32_t* order, std::uint32_t first) {
-    constexpr std::size_t one = flattened<Block>::stages;
-    if constexpr (N > 0) flattened<Block>::write(order, first);
-    for (std::size_t i = one; i < stages; ++i) order[i] = order[i - one]; // no call for each
+    if (stages == 0) return order;
+    once::write(order, first);
+    for (std::size_t i = once::stages; i < stages; ++i) order[i] = order[i - once::stages]; // no call for each
     return order + stages;
   }
 };
@@ -109,5 +117,12 @@ constexpr auto order_of() {
   flattened<Body>::write(order.data(), 0);
   return order;
 }
+
+// The layer that a network begins with, however deep it stands.
+template <class Body, bool Block = is_block<pack_element<0, typename flattened<Body>::elements>>>
+struct first_layer : type_of<pack_element<0, typename flattened<Body>::elements>> {};
+template <class Body>
+struct first_layer<Body, true>
+    : first_layer<pack_element<0, typename made_of<pack_element<0, typename flattened<Body>::elements>>::parts>> {};
 
 } // namespace cairn::detail

@@ -5,96 +5,49 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/net/bundle_steps.hpp>
-#include <cairn/net/lent_tensors.hpp>
+#include <cairn/net/frame.hpp>
+#include <cairn/net/pass_on.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/copy/copy.hpp>
 
 namespace cairn {
 
-// Someone who is told: a function and what it is called on. Not told is the default.
-template <class... Facts>
-struct told {
-  void (*function)(void* self, Facts...) = nullptr;
-  void* self = nullptr;
-
-  void operator()(Facts... facts) const {
-    if (function != nullptr) function(self, facts...);
-  }
-};
-
-// What happens while a program runs that others act on: ddp listens, and so do tests.
-struct events {
-  // The gradients below `end` of the flat buffer are complete, and will not change any more in this step.
-  told<std::size_t> finished{};
-  // Nobody reads these bytes of the arena before they are written again.
-  told<std::byte*, std::size_t> discarded{};
-};
-
-// Where gradients are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. Who
-// owns it may move it on while backward runs, whenever a layer's gradients are finished.
-template <class T>
-struct gradient_place {
-  T* start = nullptr;
-  std::size_t begin = 0;
-  const T* zeros = nullptr; // a cache line of them, if there may be anything in the padding behind a tensor
-};
-
-// What one walk of a chain is lent: memory by region, its block of the parameters, and what the step has in common.
-template <class T>
-struct frame {
-  std::size_t rows = 0; // samples, 1 … batch
-  std::array<std::byte*, regions> base{};
-  const T* parameters = nullptr;
-  T* state = nullptr;
-  const gradient_place<T>* gradients = nullptr;
-  std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
-  T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
-  random_key random{};            // its position is that of the chain's first layer
-  pass why = pass::forward;
-  const events* tell = nullptr;
-  const lent_tensors<T>* several =
-      nullptr; // the ends of a chain of bundles, where `base` has the first tensors
-
-  std::byte* bytes(const place& p) const {
-    std::byte* const start = base[static_cast<std::size_t>(p.where)];
-    return start == nullptr ? nullptr : start + p.offset();
-  }
-  T* numbers(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
-  std::byte*& operator[](region r) { return base[static_cast<std::size_t>(r)]; }
-  std::byte* operator[](region r) const { return base[static_cast<std::size_t>(r)]; }
-};
-
 namespace detail {
 
-// The executor: walks a schedule over the memory that it is lent. It decides nothing.
+template <class T>
+tensors<T> writable(const tensors<const T>& t) {
+  return {const_cast<std::byte*>(t.block), t.offsets, t.there}; // only read
+}
+
+// The executor: walks a schedule over the memory that it is given. It decides nothing.
+//
+// A plan has room for the gradients that are used wherever an element stands; `used_` are those that are used where it
+// stands now. A repeated block has room for all of them, and yet none is made that is not read.
 template <class T, class Queue>
 class executor {
 public:
   using code = program<T, Queue>;
 
   executor(const code& p, Queue& queue, const frame<T>& lent)
-      : program_(p), queue_(queue), frame_(lent), bundles_(p, queue, lent) {}
+      : program_(p), queue_(queue), frame_(lent),
+        used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
 
-  // The way up. With `tape`, what the way back will read stays in the frame's memory; without, nothing does.
-  // Without `output`, only what the way back will read is made.
-  void up(bool tape, bool output) {
+  // The forward pass. With `tape`, what the backward pass will read stays in the frame's memory; without, nothing does.
+  // Without `output`, only what the backward pass will read is made. Gives the last value.
+  tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
     const std::size_t end = output ? walk.turn : walk.lasting;
     for (std::size_t t = 0; t < end; ++t)
       step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
-    if (!output || !program_.adds_at_turn) return;
-    T* const sum = frame_.numbers({region::output, 0});
-    add(queue_, frame_.rows * program_.output_shape.size(), sum, frame_.numbers({region::input, 0}),
-        frame_.numbers(walk.at[walk.turn].input));
-    if (program_.inputs != nullptr) bundles_.end_way_up(walk.at[walk.turn]);
+    return output ? value(program_.size(), walk.at[walk.turn].input) : tensors<T>{};
   }
 
-  // The way back, after the turn.
-  void back() {
+  // The backward pass, after the loss. Gives the gradient of the input.
+  tensors<T> backward() {
     const auto& walk = program_.training;
     for (std::size_t t = walk.turn + 1; t < walk.ops.size(); ++t) step(walk, t, false);
+    return input_gradient_;
   }
 
   // One op of the training step.
@@ -109,10 +62,7 @@ private:
     case op_kind::forward:
       if (!o.absorbed) forward(o, walk.at[t], tape_only);
       break;
-    case op_kind::backward:
-      if (!o.absorbed) backward(o, walk.at[t]);
-      if (o.position == 0) end_way_back(walk.at[t]);
-      break;
+    case op_kind::backward: backward(o, walk.at[t]); break;
     case op_kind::turn: break;
     default: discard(o, walk.at[t]);
     }
@@ -128,140 +78,140 @@ private:
     return key;
   }
 
-  // A residual block's layers that can, add the input in the write that ends the way up ...
-  bool adds_input(std::size_t position) const {
-    return program_.as == role::residual && !program_.adds_at_turn && position + 1 == program_.size();
+  // The tensors of value k at its place, and those of its gradient.
+  tensors<T> value(std::size_t k, const place& p) const {
+    if (p.where == region::input) return writable(frame_.inputs);
+    if (p.where == region::output) return frame_.outputs;
+    return {frame_.bytes(p), program_.value_at[k].data()};
   }
-  // ... and the output's gradient in the write that ends the way back.
-  bool adds_gradient(std::size_t position) const {
-    return program_.as == role::residual && !program_.adds_at_end && position == 0;
+  tensors<T> gradient(std::size_t k, const place& p, tensor_set used) const {
+    if (p.where == region::output_gradient) return writable(frame_.output_gradients);
+    if (p.where == region::input_gradient) return frame_.input_gradients;
+    return {frame_.bytes(p), program_.gradient_at[k].data(), used};
   }
+  // The first `count` of some tensors.
+  template <class Tensors>
+  static Tensors front(Tensors t, std::size_t count) {
+    t.there &= first_tensors(count);
+    return t;
+  }
+  bool is_last(std::size_t position) const { return position + 1 == program_.size(); }
 
   void forward(const op& o, const operands& at, bool tape_only) {
     const std::size_t i = o.position;
     const auto& e = program_.at(i);
-    if (e.inner != nullptr) {
-      frame<T> lent = inside(i, at);
-      lent.why = why(o);
+    const tensors<T> from = value(i, at.input);
+    tensors<T> to = value(i + 1, at.output);
+    if (e.forward == nullptr) {
       const bool output = (o.wants_output && !tape_only) || !program_.stages[i].tape_without_output;
-      if (!output) lent[region::output] = nullptr;
-      if (e.several == nullptr) {
-        executor(*e.inner, queue_, lent).up(o.wants_tape, output);
-        return;
-      }
-      const lent_tensors<T> ends = bundles_.lend(i, at, output, false, lent);
-      lent.several = &ends;
-      executor(*e.inner, queue_, lent).up(o.wants_tape, output);
-      if (output) bundles_.pass_up(i, at);
-    } else if (e.several == nullptr) {
-      forward_call<T> call;
-      lend(o, at, call);
-      e.forward(queue_, call);
+      if (!output) to = {};
+      frame<T> block = inside(i, at);
+      block.why = why(o);
+      block.inputs = from.to_read();
+      block.outputs = front(to, e.gives);
+      e.block_forward(queue_, e.chains, block, o.wants_tape, output);
     } else {
-      bundle_forward_call<T> call;
-      lend(o, at, call);
-      bundles_.lend(i, at, call);
+      forward_call<T> call;
+      call.rows = frame_.rows;
+      call.given = &e.in;
+      call.inputs = from.to_read();
+      call.outputs = to;
+      call.constants = frame_.constants;
+      call.parameters = parameters_of(i);
+      call.buffers = {reinterpret_cast<std::byte*>(frame_.buffers + program_.state_begin[i]) +
+                          (program_.is_frozen ? e.parameter_layout.size : 0),
+                      e.buffer_layout.offsets.data()};
+      if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
+      call.workspace = {frame_.bytes(at.workspace),
+                        (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
+      call.why = why(o);
+      call.random = random(i);
+      if (o.takes_next) call.then = program_.at(i + 1).as;
+      if (is_last(i)) {
+        call.addend = frame_.output_addend;
+        if (at.output.where == region::output) call.output_stride = frame_.output_stride;
+      }
       e.forward(queue_, call);
-      bundles_.pass_up(i, at);
     }
-  }
-
-  void lend(const op& o, const operands& at, forward_call<T>& call) const {
-    const std::size_t i = o.position;
-    const auto& e = program_.at(i);
-    call.rows = frame_.rows;
-    call.input_shape = &e.input_shape;
-    call.input = frame_.numbers(at.input);
-    call.output = frame_.numbers(at.output);
-    call.parameters = {frame_.parameters + program_.parameter_begin[i], e.parameter_layout.offsets.data()};
-    call.state = {frame_.state + program_.state_begin[i], e.state_layout.offsets.data()};
-    call.tape = o.wants_tape ? frame_.bytes(at.tape) : nullptr;
-    call.workspace = frame_.bytes(at.workspace);
-    call.why = why(o);
-    call.random = random(i);
-    if (o.takes_next) call.then = program_.at(i + 1).as;
-    if (adds_input(i)) call.addend = frame_.numbers({region::input, 0});
+    // The tensors that the stage does not take, unless they stay where they are.
+    const std::size_t arrive = e.arrives->count;
+    for (std::size_t j = e.takes; j < arrive; ++j)
+      pass_on(queue_, frame_.rows, (*e.arrives)[j], to, e.gives + j - e.takes, from, j);
   }
 
   void backward(const op& o, const operands& at) {
     const std::size_t i = o.position;
     const auto& e = program_.at(i);
-    const std::size_t begin = program_.parameter_begin[i];
-    if (e.inner != nullptr) {
-      frame<T> lent = inside(i, at);
-      if (!o.wants_input_gradient) lent[region::input_gradient] = nullptr;
-      if (e.several == nullptr) {
-        executor(*e.inner, queue_, lent).back();
-        return;
-      }
-      const lent_tensors<T> ends = bundles_.lend(i, at, true, o.wants_input_gradient, lent);
-      lent.several = &ends;
-      executor(*e.inner, queue_, lent).back();
-      bundles_.pass_back(i, at, o.wants_input_gradient);
-    } else {
-      const bool has_parameters = e.parameter_layout.size > 0;
-      T* const sums = has_parameters ? gradients_at(frame_.gradient_begin + begin) : nullptr;
-      const bool accumulates = frame_.accumulation != nullptr && has_parameters;
-      T* const gradients = accumulates ? frame_.accumulation : sums;
-      const bool wanted = o.wants_input_gradient && (i > 0 || outer_wants_input_gradient());
-      if (e.several == nullptr) {
-        backward_call<T> call;
-        lend(o, at, wanted, gradients, call);
-        e.backward(queue_, call);
+    const tensor_set used = e.uses[used_];
+    const tensors<T> from = gradient(i + 1, at.output_gradient, used_);
+    const bool wanted = o.wants_input_gradient && (i > 0 || (!program_.is_root && frame_.input_gradients.block != nullptr));
+    const tensors<T> to = wanted ? gradient(i, at.input_gradient, used) : tensors<T>{};
+    if (i == 0) input_gradient_ = to;
+    if (!o.absorbed) {
+      if (e.forward == nullptr) {
+        frame<T> block = inside(i, at);
+        block.inputs = value(i, at.input).to_read();
+        block.outputs = front(value(i + 1, at.output), e.gives);
+        block.output_gradients = front(from, e.gives).to_read();
+        block.input_gradients = to;
+        e.block_backward(queue_, e.chains, block);
       } else {
-        bundle_backward_call<T> call;
-        lend(o, at, wanted, gradients, call);
-        bundles_.lend(i, at, wanted, call);
-        e.backward(queue_, call);
-        bundles_.pass_back(i, at, wanted);
+        layer_backward(o, at, from, to);
       }
-      if (accumulates) add_gradients(e, sums);
-      if (has_parameters && frame_.gradients->zeros != nullptr) clear_padding(e, sums);
-      if (has_parameters && frame_.tell != nullptr)
-        frame_.tell->finished(frame_.gradient_begin + begin + e.parameter_layout.size);
+      const std::size_t arrive = e.arrives->count;
+      for (std::size_t j = e.takes; wanted && j < arrive; ++j)
+        pass_on(queue_, frame_.rows, (*e.arrives)[j], to, j, from, e.gives + j - e.takes);
     }
+    used_ = used;
   }
 
-  void lend(const op& o, const operands& at, bool wanted, T* gradients, backward_call<T>& call) const {
+  void layer_backward(const op& o, const operands& at, const tensors<T>& from, const tensors<T>& to) {
     const std::size_t i = o.position;
     const auto& e = program_.at(i);
+    const std::size_t begin = program_.parameter_begin[i];
+    const std::size_t size = program_.stages[i].parameter_block;
+    T* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
+    const bool accumulates = frame_.accumulation != nullptr && size > 0;
+    backward_call<T> call;
     call.rows = frame_.rows;
-    call.input_shape = &e.input_shape;
-    call.input = frame_.numbers(at.input);
-    call.output = frame_.numbers(at.output);
-    call.output_gradient = frame_.numbers(at.output_gradient);
-    call.input_gradient = wanted ? frame_.numbers(at.input_gradient) : nullptr;
-    call.parameters = {frame_.parameters + program_.parameter_begin[i], e.parameter_layout.offsets.data()};
-    call.gradients = {gradients, e.parameter_layout.offsets.data()};
-    call.tape = frame_.bytes(at.tape);
-    call.workspace = frame_.bytes(at.workspace);
+    call.given = &e.in;
+    call.inputs = value(i, at.input).to_read();
+    call.outputs = value(i + 1, at.output).to_read();
+    call.output_gradients = from.to_read();
+    call.input_gradients = to;
+    call.constants = frame_.constants;
+    call.parameters = parameters_of(i);
+    call.gradients = {reinterpret_cast<std::byte*>(accumulates ? frame_.accumulation : sums),
+                      e.parameter_layout.offsets.data()};
+    call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
+    call.workspace = {frame_.bytes(at.workspace), e.backward_workspace.offsets.data()};
     call.random = random(i);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (adds_gradient(i)) call.addend = frame_.numbers({region::output_gradient, 0});
+    if (i == 0) call.addend = frame_.gradient_addend;
+    if (is_last(i)) call.output_stride = frame_.output_stride;
+    e.backward(queue_, call);
+    if (size == 0) return;
+    if (accumulates) add_gradients(e, sums);
+    if (frame_.gradients->zeros != nullptr) clear_padding(e, sums, size);
+    if (frame_.tell != nullptr) frame_.tell->finished(frame_.gradient_begin + begin + size);
   }
 
-  // Also when the backward of the first layer was done by the product after it.
-  void end_way_back(const operands& at) {
-    if (!program_.adds_at_end || !outer_wants_input_gradient()) return;
-    if (program_.inputs != nullptr) {
-      bundles_.end_way_back(at);
-      return;
-    }
-    add(queue_, frame_.rows * program_.input_shape.size(), frame_.numbers({region::input_gradient, 0}),
-        frame_.numbers({region::output_gradient, 0}), frame_.numbers(at.input_gradient));
+  tensors<const T> parameters_of(std::size_t i) const {
+    const T* const begin =
+        program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.parameters + program_.parameter_begin[i];
+    return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
   }
-
-  T* gradients_at(std::size_t number) const {
-    return frame_.gradients->start + (number - frame_.gradients->begin);
+  T* gradients_at(std::size_t index) const {
+    return frame_.gradients->start + (index - frame_.gradients->begin);
   }
 
   // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
   // the gradients' own.
-  void clear_padding(const typename code::element& e, T* gradients) {
-    const block_layout& layout = e.parameter_layout;
+  void clear_padding(const typename code::element& e, T* gradients, std::size_t size) {
+    const auto& offsets = e.parameter_layout.offsets;
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
-      const std::size_t end = layout.offsets[k] + e.parameters.items[k].extents.size();
-      const std::size_t next = k + 1 < e.parameters.count ? layout.offsets[k + 1] : layout.size;
+      const std::size_t end = offsets[k] / sizeof(T) + e.parameters[k].size();
+      const std::size_t next = k + 1 < e.parameters.count ? offsets[k + 1] / sizeof(T) : size;
       if (end < next) copy(queue_, next - end, gradients + end, frame_.gradients->zeros);
     }
   }
@@ -270,30 +220,21 @@ private:
   // between them lies padding, which stays zero.
   void add_gradients(const typename code::element& e, T* sums) {
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
-      T* const sum = sums + e.parameter_layout.offsets[k];
-      const T* const part = frame_.accumulation + e.parameter_layout.offsets[k];
-      add(queue_, e.parameters.items[k].extents.size(), sum, sum, part);
+      const std::size_t offset = e.parameter_layout.offsets[k] / sizeof(T);
+      add(queue_, e.parameters[k].size(), sums + offset, sums + offset, frame_.accumulation + offset);
     }
   }
 
-  // The root never has a gradient of its input; a block's is asked for or not by the chain around it.
-  bool outer_wants_input_gradient() const {
-    return program_.as != role::root && frame_[region::input_gradient] != nullptr;
-  }
-
+  // What a block at stage i works with, its ends apart.
   frame<T> inside(std::size_t i, const operands& at) const {
-    frame<T> lent = frame_;
-    lent[region::input] = frame_.bytes(at.input);
-    lent[region::output] = frame_.bytes(at.output);
-    lent[region::output_gradient] = frame_.bytes(at.output_gradient);
-    lent[region::input_gradient] = frame_.bytes(at.input_gradient);
-    lent[region::tape] = frame_.bytes(at.tape);
-    lent[region::workspace] = frame_.bytes(at.workspace);
-    lent.parameters += program_.parameter_begin[i];
-    lent.state += program_.state_begin[i];
-    lent.gradient_begin += program_.parameter_begin[i];
-    lent.random = random(i);
-    return lent;
+    frame<T> block = frame_;
+    block.workspace = frame_.bytes(at.workspace);
+    block.tape = frame_.bytes(at.tape);
+    block.parameters += program_.parameter_begin[i];
+    block.buffers += program_.state_begin[i];
+    block.gradient_begin += program_.parameter_begin[i];
+    block.random = random(i);
+    return block;
   }
 
   void discard(const op& o, const operands& at) const {
@@ -304,31 +245,41 @@ private:
   std::size_t size_of_discarded(const op& o) const {
     const std::size_t i = o.position;
     if (o.kind == op_kind::discard_tape) return program_.stages[i].tape.at(program_.batch);
-    if (program_.values.empty()) return program_.stages[i - 1].output.at(program_.batch);
-    const parts& value = program_.values[i];
-    return o.kind == op_kind::discard_value ? value.value_bytes(program_.batch)
-                                            : value.gradient_bytes(program_.batch);
+    const stage& maker = program_.stages[i - 1];
+    return maker.output.at(program_.batch) - (o.kind == op_kind::discard_value ? 0 : maker.without_gradient);
   }
 
   const code& program_;
   Queue& queue_;
   const frame<T>& frame_;
-  bundle_steps<T, Queue, code, frame<T>> bundles_;
+  tensor_set used_; // the gradients of the outputs of the stage whose backward comes next
+  tensors<T> input_gradient_{};
 };
+
+// How a block runs one of its chains.
+template <class T, class Queue>
+tensors<T> run_forward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
+                       bool output) {
+  return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);
+}
+template <class T, class Queue>
+tensors<T> run_backward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent) {
+  return executor<T, Queue>(*chain.code, queue, lent).backward();
+}
 
 } // namespace detail
 
-// Runs a program up to its turn: for training (pass::forward), where what the way back reads stays in the
-// frame's memory, or for evaluation.
+// Runs the forward pass of a whole network: for training (pass::forward), where what the backward pass reads stays in
+// the frame's memory, or for evaluation.
 template <class T, class Queue>
-void run_up(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).up(lent.why != pass::evaluate, true);
+void run_forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
+  detail::executor<T, Queue>(p, queue, lent).forward(lent.why != pass::evaluate, true);
 }
 
-// Runs a program from its turn back, after a run_up for training with the same frame.
+// Runs the backward pass, after a run_forward for training with the same frame.
 template <class T, class Queue>
-void run_back(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).back();
+void run_backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
+  detail::executor<T, Queue>(p, queue, lent).backward();
 }
 
 // Runs op t of the training step of a whole network, after those before it: for measuring.

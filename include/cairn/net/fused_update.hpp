@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/net/checkpoint.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/net/wrong_network.hpp>
+
 namespace cairn {
 
 // The same function as Model, and the same training, bit for bit, in less memory: the optimizer's step of a bucket of
@@ -17,5 +21,47 @@ namespace cairn {
 // micro-batches, looking at them after the step.
 template <class Model>
 struct fused_update {};
+
+namespace detail {
+
+template <class Model>
+struct made_of<fused_update<Model>> {
+  static constexpr part_kind as = part_kind::update;
+  static constexpr bool is_transparent = true;
+  static constexpr bool is_right = false; // inside a network
+  using wrong = misplaced_update<fused_update<Model>>;
+  using parts = pack<Model>;
+  template <class... Parts>
+  using with = fused_update<Parts...>;
+};
+
+// A whole network, as the user gives it: a checkpoint around everything is the plan of everything, and a fused update
+// can be around that.
+template <class Model>
+struct whole {
+  using body = Model;
+  using policy = store_all;
+  static constexpr bool fused = false;
+};
+template <class Policy, class Net>
+struct whole<checkpoint<Policy, Net>> {
+  using body = Net;
+  using policy = Policy;
+  static constexpr bool fused = false;
+};
+template <class Model>
+struct whole<fused_update<Model>> : whole<Model> {
+  static constexpr bool fused = true;
+};
+
+// The network inside a fused update, with its policy.
+template <class Model>
+struct without_fusion {
+  using type = Model;
+};
+template <class Model>
+struct without_fusion<fused_update<Model>> : without_fusion<Model> {};
+
+} // namespace detail
 
 } // namespace cairn

@@ -7,38 +7,12 @@
 #include <vector>
 
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/checkpoint.hpp>
-#include <cairn/net/fused_update.hpp>
+#include <cairn/net/solved_step.hpp>
 #include <cairn/plan/op.hpp>
-#include <cairn/plan/run_time_plan.hpp>
-#include <cairn/plan/solver.hpp>
+#include <cairn/plan/solve/plan_within.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
 namespace cairn {
-
-namespace detail {
-
-// A model without the policy around all of it.
-template <class Model>
-struct unplanned {
-  using type = Model;
-};
-template <class Policy, class Net>
-struct unplanned<checkpoint<Policy, Net>> {
-  using type = Net;
-};
-template <class Model>
-struct unplanned<fused_update<Model>> {
-  using type = fused_update<typename unplanned<Model>::type>;
-};
-
-} // namespace detail
-
-// A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
-// takes it in place of the schedule that was compiled. Update says where its gradients lie.
-template <class Net, std::size_t Batch, class T, class Update>
-struct solved_step {
-  run_time_plan plan{};
-};
 
 // How much of a curve is solved.
 struct curve_limits {
@@ -51,18 +25,18 @@ struct curve_limits {
 // runs, and for costs measured on this machine; a budget that is known before can be checkpoint<budget<Bytes>, Net>.
 //
 //   const memory_curve<Net, 64> curve;
-//   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, seed{1}, {}, curve.within(3_MiB)};
+//   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 1, .schedule = curve.within(3_MiB)}};
 //
 // Blocks inside the network (Residual, nested checkpoints) are stages here, and keep the schedules that were compiled. Of
 // a policy around the whole network nothing is used. With a fused_update the gradients count, in the schedules that
 // within() returns; the points of the curve are the activations alone.
-template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+template <class Model, std::size_t Batch, class T, class Update>
 class memory_curve {
 public:
   using net = typename detail::unplanned<Model>::type;
   using plan = blueprint_of<net, Batch, T, Update>;
   using element = T;
-  using step = solved_step<net, Batch, T, typename plan::update>;
+  using step = solved_step_of<Model, Batch, T, Update>;
 
   // Costs in FLOPs, or those given, one for each stage: see measured_costs.
   explicit memory_curve(std::span<const stage_cost> costs = {}, curve_limits limits = {})

@@ -7,30 +7,65 @@
 #include <span>
 #include <utility>
 
-#include <cairn/layer/bundle_layer.hpp>
-#include <cairn/layer/describe.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/layer.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/bundle_facts.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
 namespace cairn {
+
+template <class T>
+struct frame;
+template <class T, class Queue>
+struct program;
+
+// Where the tensors of a value begin in its buffer, in bytes.
+using value_offsets = std::array<std::size_t, most_tensors>;
+
+namespace detail {
+
+// A chain inside a block, and where its share begins of what the block has.
+template <class T, class Queue>
+struct chain_of_block {
+  const program<T, Queue>* code = nullptr;
+  std::size_t parameter_begin = 0; // in elements
+  std::size_t state_begin = 0;     // in elements
+  std::size_t tape_begin = 0;      // in bytes
+  std::uint32_t leaf_begin = 0;
+
+  // What the chain works with, if the block works with this.
+  frame<T> enter(const frame<T>& block) const;
+};
+
+} // namespace detail
 
 // A blueprint with code: what the executor walks at run time. It is a constant too, one for each chain, element type
 // and device queue. Layers appear only as pairs of functions, one pair for each distinct element.
 template <class T, class Queue>
 struct program {
-  // One element: a layer's two functions, or a block's own program.
+  using chains_type = std::span<const detail::chain_of_block<T, Queue>>;
+
+  // One element: a layer's two functions, or a block's, with its chains.
   struct element {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
-    const program* inner = nullptr;
-    shape input_shape{};
-    parameter_list parameters{};
-    block_layout parameter_layout{};
-    parameter_list state{};
-    block_layout state_layout{};
+    chains_type chains{};
+    void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
+    void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
+
+    arguments in{nullptr, 0, no_constants};
+    const value_list* arrives = nullptr; // the whole value, of which it takes `takes` tensors and gives `gives`
+    std::uint8_t takes = 1;
+    std::uint8_t gives = 1;
+    // Which tensors of the value before it have a gradient, by the set of those behind it.
+    std::array<tensor_set, 1U << most_tensors> uses{};
+
+    tensor_list parameters{};
+    detail::tensor_layout parameter_layout{}; // in bytes, like the others
+    tensor_list buffers{};
+    detail::tensor_layout buffer_layout{};
+    detail::tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
     activation as = activation::none;
-    const detail::bundle_facts* several = nullptr; // in a chain of bundles
   };
   // A schedule and where its operands are.
   struct walk {
@@ -41,24 +76,28 @@ struct program {
     bool lasting_output = false;
   };
 
-  role as = role::root;
+  bool is_root = true;
+  bool is_frozen = false;    // its parameters lie among the buffers, those of a layer before its buffers
+  detail::chain_ends ends{}; // of a chain inside a block
   walk training{};
   walk evaluation{};
-  bool adds_at_turn = false; // a residual block whose last layer cannot add its input itself
-  bool adds_at_end = false;  // ... whose first layer cannot add the output's gradient itself
   std::span<const element> elements{};
   std::span<const std::uint32_t> order{}; // element of each stage, and one more
   std::span<const std::size_t>
-      parameter_begin{}; // of each stage in the chain's block, in numbers; then the size
+      parameter_begin{}; // of each stage in the chain's block, in elements; then the size
   std::span<const std::size_t> state_begin{};
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
+  // Of every value, and of its gradient as it was planned; `gradients` says which tensors of that there are.
+  std::span<const value_offsets> value_at{};
+  std::span<const value_offsets> gradient_at{};
+  std::span<const tensor_set> gradients{};
   std::size_t batch = 0;
-  shape input_shape{}; // of the first tensor, if there are several
-  shape output_shape{};
-  std::span<const parts> values{}; // of a chain of bundles; else none
-  const bundle* inputs = nullptr;  // what it takes; else null
-  const bundle* outputs = nullptr;
+  const value_list* inputs = nullptr;
+  const tensor_list* constants = nullptr;
+  const value_list* outputs = nullptr;
+
+  static constexpr tensor_list no_constants{};
 
   std::size_t size() const { return stages.size(); }
   const element& at(std::size_t position) const { return elements[order[position]]; }
@@ -67,78 +106,137 @@ struct program {
 namespace detail {
 
 // One pair of functions for each layer, whatever network, policy and batch it stands in: not lambdas below, of which
-// each blueprint would have its own. The executor makes the call of a layer of several tensors a call of that kind.
+// each blueprint would have its own.
 template <class L, class T, class Queue>
 void layer_forward(Queue& queue, const forward_call<T>& call) {
-  if constexpr (layer<L>) L::forward(queue, call);
-  else L::forward(queue, static_cast<const bundle_forward_call<T>&>(call));
+  L::forward(queue, call);
 }
 template <class L, class T, class Queue>
 void layer_backward(Queue& queue, const backward_call<T>& call) {
-  if constexpr (layer<L>) L::backward(queue, call);
-  else L::backward(queue, static_cast<const bundle_backward_call<T>&>(call));
+  L::backward(queue, call);
+}
+template <class Block, class T, class Queue>
+void block_forward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block,
+                   bool tape, bool output) {
+  made_of<Block>::forward(queue, chains, block, tape, output);
+}
+template <class Block, class T, class Queue>
+void block_backward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block) {
+  made_of<Block>::backward(queue, chains, block);
 }
 
-template <class Blueprint, class T, class Queue, class Elements = typename Blueprint::elements,
+template <class Blueprint, class T, class Queue, bool Trains = true, class Elements = typename Blueprint::elements,
           class Indices = std::make_index_sequence<Elements::size>>
 struct compiled;
 
-template <class Blueprint, class T, class Queue, class... Elements, std::size_t... Index>
-struct compiled<Blueprint, T, Queue, pack<Elements...>, std::index_sequence<Index...>> {
-  using element = typename program<T, Queue>::element;
+// The chains of a block: of parameters the last chain's come first, of everything else the first chain's.
+template <class T, class Queue, class Blueprints>
+struct compiled_chains;
+template <class T, class Queue, class... Blueprints>
+struct compiled_chains<T, Queue, pack<Blueprints...>> {
+  static constexpr std::array<chain_of_block<T, Queue>, sizeof...(Blueprints)> value = [] {
+    std::array<chain_of_block<T, Queue>, sizeof...(Blueprints)> out{
+        chain_of_block<T, Queue>{&compiled<Blueprints, T, Queue>::value}...};
+    constexpr std::array<chain_facts, sizeof...(Blueprints)> facts{Blueprints::facts...};
+    for (std::size_t c = 1; c < out.size(); ++c) {
+      out[c].state_begin = out[c - 1].state_begin + facts[c - 1].state_block;
+      out[c].tape_begin = out[c - 1].tape_begin + facts[c - 1].tape;
+      out[c].leaf_begin = out[c - 1].leaf_begin + static_cast<std::uint32_t>(facts[c - 1].leaves);
+    }
+    for (std::size_t c = out.size() - 1; c-- > 0;)
+      out[c].parameter_begin = out[c + 1].parameter_begin + facts[c + 1].parameter_block;
+    return out;
+  }();
+};
 
-  template <std::size_t I, class E>
-  static constexpr bundle_facts facts = bundle_facts_of<E>(Blueprint::shapes.input[I]);
+template <class Blueprint, class T, class Queue, bool Trains, class... Elements, std::size_t... Index>
+struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_sequence<Index...>> {
+  using code = program<T, Queue>;
+  using element = typename code::element;
 
   template <std::size_t I, class E>
   static constexpr element make() {
+    constexpr const auto& values = Blueprint::values;
+    constexpr const description& made = values.of[I];
     element e{};
-    e.input_shape = first_shape(Blueprint::shapes.input[I]);
-    if constexpr (Blueprint::several) e.several = &facts<I, E>;
-    if constexpr (composite<E>::is) {
-      e.inner = &compiled<typename Blueprint::template inner<I>, T, Queue>::value;
+    e.arrives = &values.input(I);
+    e.takes = made.takes;
+    e.gives = made.gives;
+    for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
+    if constexpr (is_block<E>) {
+      e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
+      e.block_forward = &block_forward<E, T, Queue>;
+      e.block_backward = &block_backward<E, T, Queue>;
     } else {
+      const arguments in{e.arrives->items.data(), e.takes, Blueprint::constants};
+      constexpr scale to = Blueprint::to;
+      e.in = in;
       e.forward = &layer_forward<E, T, Queue>;
       e.backward = &layer_backward<E, T, Queue>;
-      if constexpr (Blueprint::several) {
-        e.parameters = parameters_among_several<E>(Blueprint::shapes.input[I]);
-        e.state = state_among_several<E>(Blueprint::shapes.input[I]);
-      } else {
-        e.parameters = described<E>::parameters(e.input_shape);
-        e.state = described<E>::state(e.input_shape);
+      if constexpr (requires { E::parameters(in); }) e.parameters = E::parameters(in);
+      if constexpr (requires { E::buffers(in); }) e.buffers = E::buffers(in);
+      e.parameter_layout = to.block(e.parameters);
+      e.buffer_layout = to.block(e.buffers);
+      const auto lie = [&](const tensor_list& list) { return tensor_layout(list, to.sizes, to.batch); };
+      if constexpr (requires { E::tape(in); }) e.tape = lie(E::tape(in));
+      if constexpr (requires { E::workspace(in, pass::forward); }) {
+        e.forward_workspace = lie(E::workspace(in, pass::forward));
+        e.evaluation_workspace = lie(E::workspace(in, pass::evaluate));
+        e.backward_workspace = lie(E::workspace(in, pass::backward));
       }
-      e.parameter_layout = block_layout{e.parameters, sizeof(T)};
-      e.state_layout = block_layout{e.state, sizeof(T)};
-      if constexpr (layer<E> && requires { E::as_activation; }) e.as = E::as_activation;
+      if constexpr (requires { E::as_activation; }) e.as = E::as_activation;
     }
     return e;
   }
   static constexpr std::array<element, sizeof...(Elements)> elements{make<Index, Elements>()...};
 
-  static constexpr program<T, Queue> value = [] {
-    program<T, Queue> p{};
-    p.as = Blueprint::as;
-    p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.turn,
-                  Blueprint::training.lasting, Blueprint::training.lasting_output};
+  static constexpr value_offsets offsets(const value_list& list, tensor_set there) {
+    const tensor_layout all(list, Blueprint::to.sizes, Blueprint::batch, there);
+    value_offsets out{};
+    for (std::size_t k = 0; k < most_tensors; ++k) out[k] = all.offsets[k];
+    return out;
+  }
+  static constexpr std::size_t size = Blueprint::size;
+  static constexpr const value_list& value_of(std::size_t k) {
+    return k == 0 ? Blueprint::inputs : Blueprint::values.of[Blueprint::order[k - 1]].after;
+  }
+  static constexpr std::array<value_offsets, size + 1> value_at = [] {
+    std::array<value_offsets, size + 1> out{};
+    for (std::size_t k = 0; k <= size; ++k)
+      if (value_of(k).count > 1) out[k] = offsets(value_of(k), all_tensors);
+    return out;
+  }();
+  static constexpr std::array<value_offsets, size + 1> gradient_at = [] {
+    std::array<value_offsets, size + 1> out{};
+    for (std::size_t k = 0; k <= size; ++k)
+      if (value_of(k).count > 1) out[k] = offsets(value_of(k), Blueprint::values.gradients[k]);
+    return out;
+  }();
+
+  static constexpr code value = [] {
+    code p{};
+    p.is_root = Blueprint::is_root;
+    p.is_frozen = Blueprint::is_frozen;
+    p.ends = Blueprint::ends;
+    if constexpr (Trains)
+      p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.turn,
+                    Blueprint::training.lasting, Blueprint::training.lasting_output};
     using evaluated = typename Blueprint::evaluated;
     p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.turn,
                     evaluated::schedule.turn, true};
-    p.adds_at_turn = Blueprint::as == role::residual && !Blueprint::whole.lent_output;
-    p.adds_at_end = Blueprint::as == role::residual && !Blueprint::whole.lent_input_gradient;
     p.elements = elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
     p.state_begin = Blueprint::state_begin;
     p.leaf_begin = Blueprint::leaf_begin;
     p.stages = Blueprint::stages;
+    p.value_at = value_at;
+    p.gradient_at = gradient_at;
+    p.gradients = Blueprint::values.gradients;
     p.batch = Blueprint::batch;
-    p.input_shape = Blueprint::input_shape;
-    p.output_shape = Blueprint::output_shape;
-    if constexpr (Blueprint::several) {
-      p.values = Blueprint::values;
-      p.inputs = &Blueprint::input_value;
-      p.outputs = &Blueprint::shapes.output;
-    }
+    p.inputs = &Blueprint::inputs;
+    p.constants = &Blueprint::constants;
+    p.outputs = &Blueprint::outputs;
     return p;
   }();
 };
@@ -152,8 +250,12 @@ typename program<T, Queue>::walk walk_of(const run_time_plan& p) {
           p.training.lasting_output};
 }
 
-// The program of a network's blueprint, for numbers of type T on a device whose queue is Queue.
+// The program of a network's blueprint, for elements of type T on a device whose queue is Queue.
 template <class Blueprint, class T, class Queue>
 inline constexpr const program<T, Queue>& program_of = detail::compiled<Blueprint, T, Queue>::value;
+
+// The same for evaluation alone: the training step is not even planned.
+template <class Blueprint, class T, class Queue>
+inline constexpr const program<T, Queue>& evaluation_of = detail::compiled<Blueprint, T, Queue, false>::value;
 
 } // namespace cairn

@@ -50,8 +50,8 @@ struct empty_repeat_sentence {
 struct begins_with_sentence {
   template <class Layer>
   static constexpr bool right() {
-    static_assert(is_right<Layer>, "Sequential: the first layer takes inputs of any shape, so nobody knows "
-                                   "the network's; put Input<extents...> before it; see begins_with<layer>");
+    static_assert(is_right<Layer>, "Sequential: the first layer takes inputs of any shape, so the network's is "
+                                   "not known; put Input<extents...> before it; see begins_with<layer>");
     return false;
   }
 };
@@ -92,8 +92,8 @@ struct shape_at_run_time_sentence {
   static constexpr bool right() {
     static_assert(
         is_right<Layer>,
-        "layer: output_shape (or accepts) is no constant expression for the shape that arrives; is it "
-        "constexpr, and has its result at most 8 extents? See shape_at_run_time<position, layer>");
+        "layer: outputs (or accepts) is no constant expression for what arrives; is it constexpr, and has its "
+        "result at most 8 tensors of at most 8 extents? See shape_at_run_time<position, layer>");
     return false;
   }
 };
@@ -103,8 +103,8 @@ struct unused_sentence {
   static constexpr bool right() {
     static_assert(
         is_right<Stage>,
-        "Sequential: nobody uses what the layer at this position makes, neither a layer after it nor the "
-        "loss, which takes the first tensor; leave the layer out; see unused<position, layer>");
+        "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
+        "which takes the first tensor; leave the layer out; see unused<position, layer>");
     return false;
   }
 };

@@ -7,7 +7,7 @@ namespace cairn {
 // can be told from their output alone.
 enum class activation : unsigned char { none, relu };
 
-// The activation at one number. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.
+// The activation of one element. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.
 template <class T>
 constexpr T activated(activation which, T value) {
   return which == activation::relu && value < T{0} ? T{0} : value;

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device: whoever runs one brings the
-// ops of the device that it runs on. trainer.hpp brings these; a program that calls Linear<2, 3>::forward by itself includes
-// them by itself. Apart, because a network that is only planned needs no kernel, and the compiler's own vector headers,
-// which the kernels are written with, take it longer than all of Cairn's plan.
+// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device; the program that runs it
+// includes the ops of the device that it runs on. trainer.hpp includes these; a program that calls Linear<2, 3>::forward
+// by itself includes them by itself. They are apart because a network that is only planned needs no kernel, and the
+// compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/column_sums/cpu.hpp>
+#include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/embedding/cpu.hpp>
 #include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>
-#include <cairn/ops/scale/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sigmoid/cpu.hpp>
+#include <cairn/ops/smooth_l1/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/tanh/cpu.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/bundle.hpp>
 #include <cairn/core/memory.hpp>
 
 namespace cairn {
+
+namespace detail {
 
 // A size that grows with the batch.
 struct bytes {
@@ -20,32 +20,38 @@ struct bytes {
   constexpr std::size_t at(std::size_t batch) const { return align_up(per_sample * batch + per_batch); }
 };
 
-// What the plan knows of one stage: numbers only. Nothing here says which layer it is.
+} // namespace detail
+
+// What the plan knows of one stage: sizes and costs. What it computes does not matter; only its name is kept, for errors
+// and for policies that choose stages by it.
 //
 // Stage i makes value i + 1 from value i; value 0 is the input of the chain. In backward it makes gradient i from
 // gradient i + 1. A composite (a residual block, a nested checkpoint) is one stage too: its tape is what its own
-// schedule keeps between forward and backward, its workspaces are what its own schedule needs beside that.
+// schedule stores between forward and backward, its workspaces are what its own schedule needs besides.
 struct stage {
-  bytes output{};
-  bytes tape{};                     // own bytes, kept from a forward to its backward
-  bytes forward_workspace{};        // own bytes during a forward that keeps the tape
-  bytes evaluation_workspace{};     // ... during a forward that keeps nothing
-  bytes backward_workspace{};       // ... during backward
-  bool reads_input = false;         // backward reads value i
-  bool reads_output = false;        // backward reads value i + 1
-  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool tape_without_output = false; // forward can make the tape and leave the output out
-  bool fuses =
-      false; // can apply an activation to its result, and the derivative of one to its input gradient
-  unsigned char as_activation =
-      0; // what it is to a stage that fuses: then it has no tape and no parameters; 0: nothing
+  detail::bytes output{};
+  std::size_t without_gradient = 0; // so many bytes of the output at this batch have no gradient in memory
+  detail::bytes tape{};                 // own bytes, stored from a forward to its backward
+  detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
+  detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
+  detail::bytes backward_workspace{};   // ... during backward
+  bool reads_input = false;             // backward reads value i
+  bool reads_output = false;            // backward reads value i + 1
+  bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool tape_without_output = false;     // forward can make the tape and leave the output out
+
+  // Can it apply an activation to its result, and the derivative of one to its input gradient?
+  bool fuses = false;
+  // What it is to a stage that fuses: then it has no tape and no parameters. 0: nothing.
+  unsigned char as_activation = 0;
+
   const char* type = "";           // spelling of what was typed; see core/explain.hpp
   std::size_t leaves = 1;          // layers inside
-  std::size_t parameters = 0;      // numbers, padding left out
-  std::size_t parameter_block = 0; // numbers, each tensor padded to the alignment
-  std::size_t state_block =
-      0; // likewise, of state that is no parameter: written once a step, in the first forward
+  std::size_t parameters = 0;      // elements, padding left out
+  std::size_t parameter_block = 0; // elements, each tensor padded to the alignment
+  // Likewise, of state that is no parameter: written once a step, in the first forward.
+  std::size_t state_block = 0;
 
   // Floating-point operations for one sample.
   std::uint64_t forward_flops = 0;
@@ -56,83 +62,53 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
-// Room for gradients inside the arena, for a training that uses them up on the way back: it is there from the backward
-// of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
+// Memory for gradients inside the arena, for a training that uses them up during the backward pass: it is there from the
+// backward of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
 struct gradient_window {
   std::size_t bytes = 0;
   std::uint32_t from = 0;
-  std::uint32_t to = 0; // at most `from`: the way back goes down
+  std::uint32_t to = 0; // at most `from`: the backward pass goes down
 
   constexpr bool operator==(const gradient_window&) const = default;
 };
 
-// A value of several tensors: they lie one behind another in its one buffer, each from an aligned start. Its gradient
-// has only those that somebody reads.
-struct parts {
-  std::array<std::size_t, most_tensors> per_sample{}; // bytes of each tensor; 0 behind the last
-  tensor_set gradients = 0;                           // which of them have a gradient
-
-  // Where tensor k begins, if only those of `set` are there. For k = most_tensors the size of all of them.
-  constexpr std::size_t offset(std::size_t k, std::size_t batch, tensor_set set) const {
-    std::size_t sum = 0;
-    for (std::size_t before = 0; before < k; ++before)
-      if (has(set, before)) sum += align_up(per_sample[before] * batch);
-    return sum;
-  }
-  constexpr std::size_t value_bytes(std::size_t batch) const {
-    return offset(most_tensors, batch, first_tensors(most_tensors));
-  }
-  constexpr std::size_t gradient_bytes(std::size_t batch) const {
-    return offset(most_tensors, batch, gradients);
-  }
-};
-
-// A chain of stages at one batch. The root owns everything but its input. A composite's chain is lent its ends by
-// the chain around it: the input and the output's gradient always, the other two unless it has to add to them.
+// A chain of stages at one batch. The root owns everything but its input. A composite's chain gets its ends from the
+// chain around it: the input and the output's gradient always, the other two unless it has to add to them.
 struct chain {
   std::span<const stage> stages{};
   std::size_t batch = 1;
-  bytes input{};
-  bool lent = false;                // it is a composite's chain: somebody may read the gradient of its input
+  detail::bytes input{};
+  std::size_t input_without_gradient = 0;
+  bool lent = false;                // it is a composite's chain: the gradient of its input may be read outside
   bool lent_output = false;         // the last value is the composite's output itself
   bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
-  std::span<const parts> values{};    // each value, if they are of several tensors; else none
-  std::span<const gradient_window>
-      windows{}; // of the root, if its arena has the gradients; in the order of `from`
+  // Of the root, if its arena has the gradients; in the order of `from`.
+  std::span<const gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }
 
   // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.
   constexpr std::size_t value_bytes(std::size_t k) const {
-    if (!values.empty()) return values[k].value_bytes(batch);
     return k == 0 ? input.at(batch) : stages.data()[k - 1].output.at(batch);
   }
-  // Bytes of the gradient of value k: less than the value's if somebody leaves one of its tensors unused.
+  // Bytes of the gradient of value k: less than the value's if one of its tensors has none.
   constexpr std::size_t gradient_bytes(std::size_t k) const {
-    return values.empty() ? value_bytes(k) : values[k].gradient_bytes(batch);
+    return value_bytes(k) - (k == 0 ? input_without_gradient : stages.data()[k - 1].without_gradient);
   }
   constexpr std::size_t tape_bytes(std::size_t position) const { return stages[position].tape.at(batch); }
 
-  // May the result of this stage lie on what it is made from, as far as the stage itself is concerned?
+  // May the result of this stage lie on what it is made from?
   constexpr bool in_place_forward(std::size_t position) const {
-    return stages[position].in_place_forward && same_layout(position);
+    return stages[position].in_place_forward && value_bytes(position) == value_bytes(position + 1);
   }
   constexpr bool in_place_backward(std::size_t position) const {
-    return stages[position].in_place_backward && same_layout(position) &&
-           (values.empty() || values[position].gradients == values[position + 1].gradients);
-  }
-  // Does each tensor of a stage's input lie, in its buffer, where that of its output does?
-  constexpr bool same_layout(std::size_t position) const {
-    if (values.empty()) return value_bytes(position) == value_bytes(position + 1);
-    for (std::size_t k = 0; k < most_tensors; ++k)
-      if (values[position].per_sample[k] != values[position + 1].per_sample[k]) return false;
-    return true;
+    return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);
   }
 
-  // The lowest stage whose backward does anything: below the first parameter nobody reads a gradient, unless the
-  // chain is lent, when the one around it may read the input's.
+  // The lowest stage whose backward does anything: below the first parameter no gradient is read, unless the
+  // chain is a composite's, when the one around it may read the input's.
   constexpr std::size_t lowest_backward() const {
     if (lent) return 0;
     std::size_t position = 0;

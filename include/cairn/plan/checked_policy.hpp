@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include <cairn/core/explain.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
@@ -19,19 +20,19 @@ enum class policy_fault : unsigned char {
   none,
   no_plan,      // Policy::plan(chain, route) cannot be called
   not_constant, // ... or is no constant expression
-  refuses,      // the policy's own accepts(chain) says no
-  no_walk,      // its route is not one way up and one way back
+  refuses,      // the policy's own accepts(chain) says no, or no schedule keeps its budget
+  no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
 };
 
 namespace detail {
 
-// Is a route the way up, stage by stage, and then a way back that begins each stage's backward once, from the last to
-// the first? Looked at before anything is made of it, as what follows has room for such routes only.
-constexpr bool walks_up_and_back(const chain& c, std::span<const move> moves) {
+// Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
+// last to the first? Looked at before anything is made of it, as what follows has room for such routes only.
+constexpr bool walks_up_and_back(const chain& c, std::span<const route_step> moves) {
   std::size_t up = 0;
   std::size_t below = c.size();
-  for (const move& m : moves) {
+  for (const route_step& m : moves) {
     if (m.position >= c.size()) return false;
     if (m.backward) {
       if (up != c.size() || m.position + 1 != below) return false;
@@ -57,11 +58,12 @@ concept counts_at_once = requires {
 };
 template <class Policy, class Source>
 concept plans_at_once =
-    plans_a_source<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
+    keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
 
-template <class Policy, class Source, class Planner = typename planner<Policy, Source>::type>
+template <class Policy, class Source>
 constexpr bool accepted() {
-  if constexpr (requires { Planner::accepts(Source::value); }) return Planner::accepts(Source::value);
+  if constexpr (keeps_a_budget<Policy>) return !std::is_void_v<fitting<Source, Policy>>;
+  else if constexpr (requires { Policy::accepts(Source::value); }) return Policy::accepts(Source::value);
   else return true;
 }
 
@@ -121,15 +123,38 @@ struct checked_policy : detail::policy_sentences {
 
 namespace detail {
 
-// A policy, or what plans under it, that refuses chains may name its own culprit: refusal<Source>, for the chain Source::value.
+struct budget_sentence {
+  template <class Budget>
+  static constexpr bool right() {
+    static_assert(is_right<Budget>,
+                  "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
+                  "least_possible_bytes<...>>, and give it at least the second");
+    return false;
+  }
+};
+
+// A budget that no schedule of a chain keeps: the culprit of an error (core/explain.hpp).
+template <std::size_t Given>
+struct bytes_given {};
+template <std::size_t Least>
+struct least_possible_bytes {};
+template <class Given, class Least>
+struct budget_of : budget_sentence {};
+
 template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
 struct policy_culprit {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
-requires requires { typename planner<Policy, Source>::type::template refusal<Source>; }
+requires requires { typename Policy::template refusal<Source>; }
 struct policy_culprit<Policy, Source, policy_fault::refuses> {
-  using type = typename planner<Policy, Source>::type::template refusal<Source>;
+  using type = typename Policy::template refusal<Source>;
+};
+template <keeps_a_budget Policy, class Source>
+struct policy_culprit<Policy, Source, policy_fault::refuses> {
+  static constexpr std::size_t given = most_bytes<Source, Policy>();
+  using tightest = typename Policy::template tightest<Source, given>;
+  using type = budget_of<bytes_given<given>, least_possible_bytes<least_arena<Source, tightest>()>>;
 };
 template <class Policy, class Source>
 struct policy_culprit<Policy, Source, policy_fault::none> {

@@ -25,8 +25,8 @@ constexpr bool value_ends(std::span<const op> ops, std::size_t t, std::size_t k)
   return false;
 }
 
-// Can the forward at t apply the activation whose forward is at u? Its own value is then never written, so nobody
-// else may want it.
+// Can the forward at t apply the activation whose forward is at u? Its own value is then never written, so nothing else
+// may read it.
 constexpr bool takes_forward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
   const op& next = ops[u];
   return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape &&
@@ -34,7 +34,8 @@ constexpr bool takes_forward(const chain& c, std::span<const op> ops, std::size_
 }
 
 // Can the backward at t multiply its input gradient by the derivative of the activation whose backward is at u? It
-// takes the derivative at the activation's output, which is its own input. A lent input gradient is another place.
+// takes the derivative at the activation's output, which is its own input. An input gradient that others own
+// lies elsewhere.
 constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
   const op& o = ops[t];
   const op& next = ops[u];

@@ -16,6 +16,10 @@ namespace cairn {
 struct used_after_backward {
   static constexpr bool fused = false;
 };
+// Of a frozen part of a network: there are none.
+struct never_used {
+  static constexpr bool fused = false;
+};
 template <std::size_t Bytes, std::size_t InFlight>
 struct used_in_backward {
   static constexpr bool fused = true;
@@ -23,7 +27,7 @@ struct used_in_backward {
   static constexpr std::size_t in_flight = InFlight;
 };
 
-// The windows in which the gradients of a network lie when each bucket is used up on the way back, and which of them
+// The windows in which the gradients of a network lie when each bucket is used up in the backward pass, and which of them
 // each bucket lies in. Both in the order in which backward gets there.
 template <std::size_t Buckets>
 struct window_plan {
@@ -46,7 +50,7 @@ constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets,
                                             std::span<const std::size_t> stage_begin, std::size_t stages,
                                             std::size_t element, std::size_t in_flight) {
   window_plan<Buckets> out{};
-  std::array<std::uint32_t, Buckets + 1> first{}; // the stage that writes the first number of a bucket
+  std::array<std::uint32_t, Buckets + 1> first{}; // the stage that writes the first element of a bucket
   std::array<std::uint32_t, Buckets + 1> last{};
   std::size_t at = stages; // the stages from here up have been looked at
   const auto stage_of = [&](std::size_t number) {

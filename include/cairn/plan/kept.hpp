@@ -9,16 +9,16 @@
 
 namespace cairn {
 
-// What lies in memory between the way up and the way back: value k, the tape of stage i. A value that somebody else
-// owns, as the input of the chain and a lent output, is none of it.
+// What is stored between the forward pass and the backward pass: value k, the tape of stage i. Not what others own: the
+// input of the chain, and a composite's output.
 template <std::size_t Stages>
 struct kept_items {
   std::array<bool, Stages + 1> value{};
   std::array<bool, Stages + 1> tape{};
 };
 
-// Of a training schedule; `Stages` is an upper bound. What the turn itself is the last to read is not kept over it: its
-// discard stands right behind.
+// Of a training schedule; `Stages` is an upper bound. What the loss itself is the last to read is not stored: its discard
+// stands right behind.
 template <std::size_t Stages>
 constexpr kept_items<Stages> kept_over_turn(const chain& c, std::span<const op> ops) {
   kept_items<Stages> out{};

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
 #include <cairn/core/memory.hpp>
-#include <cairn/plan/arrange.hpp>
-#include <cairn/plan/lifetimes.hpp>
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/layout/arrange.hpp>
+#include <cairn/plan/layout/lifetimes.hpp>
 #include <cairn/plan/operands.hpp>
 #include <cairn/plan/schedule.hpp>
 
@@ -17,12 +17,12 @@ namespace cairn {
 // Every buffer of a schedule, laid out.
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
-  list<operands, with(Ops, 1)> at{};      // for each op
-  list<place, Windows> windows{};         // of the chain: where the gradients are
-  list<std::size_t, with(Ops, 1)> live{}; // bytes alive during each op, lent ends left out
-  std::size_t tape = 0;                   // bytes kept over the turn; of a composite only
-  std::size_t forward_workspace = 0; // bytes during the way up, besides the tape; at the root the whole arena
-  std::size_t backward_workspace = 0; // bytes during the way back, besides the tape
+  detail::plain_array<operands, detail::plus(Ops, 1)> at{};      // for each op
+  detail::plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
+  detail::plain_array<std::size_t, detail::plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
+  std::size_t tape = 0;                   // bytes stored between the passes; of a composite only
+  std::size_t forward_workspace = 0; // bytes during the forward pass, besides the tape; at the root the whole arena
+  std::size_t backward_workspace = 0; // bytes during the backward pass, besides the tape
   std::size_t arena = 0;              // the most bytes at once, as laid out
   std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
 };
@@ -30,15 +30,15 @@ struct memory_plan {
 namespace detail {
 
 // Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
-// such parts, the way up and the way back. What it keeps over the turn belongs to both, and is pinned, one beside the
-// other, in a slice of its own below a fence: that is its tape. Where the tape is not yet, or no longer, in use,
+// such parts, the forward pass and the backward pass. What it stores between them belongs to both, and is pinned, one
+// beside the other, in a slice of its own below a fence: that is its tape. Where the tape is not yet, or no longer, in use,
 // others may lie.
 template <std::size_t Capacity>
 struct arrangement {
   static constexpr std::size_t capacity = Capacity;
 
-  list<buffer, Capacity> buffers{};
-  list<std::uint32_t, Capacity> from{}; // index of each among all buffers
+  plain_array<buffer, Capacity> buffers{};
+  plain_array<std::uint32_t, Capacity> from{}; // index of each among all buffers
   std::size_t count = 0;
   std::size_t bound = 0; // no arrangement is smaller
   std::size_t fence = no_fence;
@@ -54,9 +54,9 @@ constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t
   arrangement<Buffers> out{};
   out.buffers.make_room(lives.count);
   out.from.make_room(lives.count);
-  const buffer* const buffers = lives.buffers.data();
-  buffer* const chosen = out.buffers.data();
-  std::uint32_t* const from = out.from.data();
+  const buffer* const buffers = lives.buffers.items;
+  buffer* const chosen = out.buffers.items;
+  std::uint32_t* const from = out.from.items;
   const bool whole = which == part::whole;
   std::size_t tape = 0;
   std::size_t count = 0;
@@ -82,21 +82,21 @@ constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t
   return out;
 }
 
-// Writes down where every operand is. The way back is empty at the root.
+// Writes down where every operand is. At the root the backward pass is part of `up`, and `back` is empty.
 template <std::size_t Ops, std::size_t Buffers, std::size_t Windows>
 constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::span<const op> ops,
                             const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
   memory_plan<Ops, Windows> out{};
   out.at.make_room(ops.size() + 1);
   out.windows.make_room(lives.windows.size());
-  list<place, with(Buffers, regions)> of_holders(regions + lives.count);
-  place* const places = of_holders.data();
-  const operands_of<holder>* const used = lives.uses.data();
-  operands* const at = out.at.data();
+  plain_array<place, plus(Buffers, regions)> of_holders(regions + lives.count);
+  place* const places = of_holders.items;
+  const operands_of<holder>* const used = lives.uses.items;
+  operands* const at = out.at.items;
   for (std::uint32_t r = 0; r < regions; ++r) places[r].where = static_cast<region>(r);
   for (const auto* way : {&up, &back}) {
-    const buffer* const buffers = way->buffers.data();
-    const std::uint32_t* const from = way->from.data();
+    const buffer* const buffers = way->buffers.items;
+    const std::uint32_t* const from = way->from.items;
     const bool fenced = way->fence != no_fence;
     for (std::size_t k = 0; k < way->count; ++k) {
       const std::size_t offset = buffers[k].offset;
@@ -109,7 +109,7 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
 
   // A discard frees a buffer that lives no longer under another name. What a composite's turn was the last to read is
-  // gone with the workspace of the way up.
+  // gone with the workspace of the forward pass.
   const auto frees = [&](std::size_t t, holder h) {
     if (!is_own(h) || h == lives.output_buffer) return false;
     const std::uint32_t death = lives.buffers[h - regions].death;
@@ -126,7 +126,8 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   for (std::size_t w = 0; w < lives.windows.size(); ++w) out.windows[w] = places[lives.windows[w]];
 
   out.live = live_bytes<Ops>(lives.span(), ops.size());
-  out.bound = highest(out.live);
+  out.bound = 0;
+  for (const std::size_t live : out.live) out.bound = live > out.bound ? live : out.bound;
   out.tape = up.fence == no_fence ? 0 : up.fence;
   out.forward_workspace = up.above_fence();
   out.backward_workspace = back.above_fence();
@@ -134,24 +135,25 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   return out;
 }
 
-} // namespace detail
-
-// Lays out the buffers of a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose turn is at
-// op `turn`. The three are upper bounds, or at_run_time.
+// All of that in one function, for a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose
+// turn is at op `turn`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
+// expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
-constexpr auto make_memory_plan(const chain& c, std::span<const op> ops, std::size_t turn,
+constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t turn,
                                 std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
-  const auto lives = detail::trace<Stages, Ops, most, Windows>(c, ops);
+  const auto lives = trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
-  auto up = detail::select(lives, turn, c.lent ? detail::part::up : detail::part::whole);
+  auto up = select(lives, turn, c.lent ? part::up : part::whole);
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);
-  detail::arrangement<capacity> back{};
+  arrangement<capacity> back{};
   if (c.lent) {
-    back = detail::select(lives, turn, detail::part::back);
+    back = select(lives, turn, detail::part::back);
     back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence, effort);
   }
-  return detail::write_places(lives, ops, up, back);
+  return write_places(lives, ops, up, back);
 }
+
+} // namespace detail
 
 } // namespace cairn

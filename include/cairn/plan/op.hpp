@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 
 namespace cairn {
 
-// What happens at one place of a schedule. `turn` stands once, between the way up and the way back: there the
-// output is handed out and its gradient comes in (at the root, the loss is taken). Discards do no work: they say
-// that nobody will read something any more.
+// What happens at one place of a schedule. `turn` stands once, between the forward pass and the backward pass: there the
+// output is handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they say that
+// something is not read any more.
 enum class op_kind : unsigned char { forward, turn, backward, discard_value, discard_tape, discard_gradient };
 
 // One op. For a discard, `position` is the index of the value or the gradient, or the stage of the tape.
@@ -30,15 +30,16 @@ struct op {
   constexpr bool operator==(const op&) const = default;
 };
 
-// The ops of one training step in order, and where the turn is. `Capacity` is an upper bound, or at_run_time.
+// The ops of one training step in order, and where the loss is. `Capacity` is an upper bound, or at_run_time.
 template <std::size_t Capacity>
 struct schedule {
-  list<op, Capacity> storage{};
+  detail::plain_array<op, Capacity> storage{};
   std::size_t count = 0;
-  std::size_t turn = 0; // index of the turn
-  std::size_t lasting =
-      0; // so many ops from the first make all that the way back reads; the rest is for the output
-  bool lasting_output = false; // ... and of the last of these the way back reads the output too
+  std::size_t turn = 0; // index of the op between the two passes
+  // The first `lasting` ops make everything that the backward pass reads; forwards between them and the turn only make
+  // the output. If lasting_output, the backward pass reads the output of the last of them too.
+  std::size_t lasting = 0;
+  bool lasting_output = false;
 
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }
 };

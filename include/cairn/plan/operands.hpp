@@ -9,7 +9,7 @@
 namespace cairn {
 
 // Which memory a place is in. The root has one arena, `workspace`. A composite has two slices of the arena around
-// it: `tape` is its own from its forward to its backward, `workspace` during one call; the others are lent.
+// it: `tape` is its own from its forward to its backward, `workspace` during one call; the others belong to the chain around it.
 enum class region : std::uint32_t { none, input, output, output_gradient, input_gradient, tape, workspace };
 inline constexpr std::size_t regions = 7;
 
@@ -24,7 +24,7 @@ struct place {
 
 // One item for each thing that an op reads or makes. A turn has its value as `input` and the value's gradient as
 // `output_gradient`. A discard has as `input` what is free from now on; nothing if it lives on under another name,
-// or if it is lent.
+// or if others own it.
 template <class Item>
 struct operands_of {
   Item input{}, output{}, tape{}, workspace{}, output_gradient{}, input_gradient{};

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/policies.hpp>
 #include <cairn/plan/proof.hpp>
+#include <cairn/plan/route.hpp>
 #include <cairn/plan/schedule.hpp>
 
 namespace cairn {
@@ -75,11 +79,19 @@ constexpr auto plan_memory() {
                         arrangement<Plan::lives.capacity>{});
 }
 
-// A policy that looks for a schedule within so many bytes has no use for a tighter one, and says so: `enough`.
 template <class Policy>
-constexpr std::size_t enough_bytes() {
-  if constexpr (requires { Policy::enough; }) return Policy::enough;
-  else return 0;
+constexpr std::size_t count_moves(const chain& c) {
+  route r{c};
+  Policy::plan(c, r);
+  return r.size();
+}
+
+template <class Policy, std::size_t Moves>
+constexpr std::array<route_step, Moves> make_moves(const chain& c) {
+  std::array<route_step, Moves> moves{};
+  route r{c, moves.data()};
+  Policy::plan(c, r);
+  return moves;
 }
 
 } // namespace detail
@@ -87,18 +99,18 @@ constexpr std::size_t enough_bytes() {
 // The route of a policy along a chain, which may still be wrong: see policy_fault_of.
 template <class Source, checkpoint_policy Policy>
 struct route_of {
-  using planner = typename detail::planner<Policy, Source>::type;
-  static constexpr std::size_t move_count = count_moves<planner>(Source::value);
-  static constexpr auto moves = make_moves<planner, move_count>(Source::value);
+  static constexpr std::size_t move_count = detail::count_moves<Policy>(Source::value);
+  static constexpr auto moves = detail::make_moves<Policy, move_count>(Source::value);
 };
 
 // Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
-// policy way_up gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that a
-// thousand stages stay inside every compiler's default limits. And each has its type written out, none is `auto`: so
-// it is made when it is first used, and who only asks for `arena` does not wait for the place of every operand.
-template <class Source, checkpoint_policy Policy>
+// policy forward_pass gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that
+// a thousand stages stay inside every compiler's default limits; that is why this and plan_route do the same steps. And
+// each has its type written out, none is `auto`: so it is made when it is first used, and `arena` alone does not wait
+// for the place of every operand. An arena of at most `Enough` bytes need not be made smaller.
+template <class Source, checkpoint_policy Policy, std::size_t Enough = 0>
 struct plan_of {
-  static constexpr std::size_t enough = detail::enough_bytes<Policy>();
+  static constexpr std::size_t enough = Enough;
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
@@ -118,9 +130,54 @@ struct plan_of {
   static constexpr memory_plan<schedule.count, windows> memory = detail::plan_memory<plan_of>();
 };
 
-// What plans under a policy may have found its route by planning some: the last of them, `found`, is the plan.
-template <class Source, checkpoint_policy Policy>
-requires requires { typename detail::planner<Policy, Source>::type::found; }
-struct plan_of<Source, Policy> : plan_of<Source, typename detail::planner<Policy, Source>::type::found> {};
+namespace detail {
+
+// The most bytes that a policy gives the arena of a chain.
+template <class Source, keeps_a_budget Policy>
+constexpr std::size_t most_bytes() {
+  if constexpr (requires { Policy::bytes; }) return Policy::bytes;
+  else return plan_of<Source, store_all>::arena * Policy::percent / 100;
+}
+
+// The first of some candidates whose arena keeps a budget; void if none does. What lives is nearly always packed without
+// a gap, and then the first does.
+template <class Source, std::size_t Bytes, class Candidate>
+struct first_that_fits {
+  template <class Next>
+  static constexpr auto find() {
+    if constexpr (plan_of<Source, Candidate, Bytes>::arena <= Bytes) return std::type_identity<Candidate>{};
+    else return std::type_identity<typename first_that_fits<Source, Bytes, Next>::type>{};
+  }
+  using type = typename decltype(find<typename Candidate::next>())::type;
+};
+template <class Source, std::size_t Bytes>
+struct first_that_fits<Source, Bytes, void> {
+  using type = void;
+};
+template <class Source, class Policy>
+using fitting = typename first_that_fits<
+    Source, most_bytes<Source, Policy>(),
+    typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>>::type;
+
+// The least arena of a candidate and those after it.
+template <class Source, class Candidate>
+constexpr std::size_t least_arena() {
+  if constexpr (std::is_void_v<Candidate>) {
+    return static_cast<std::size_t>(-1);
+  } else {
+    constexpr std::size_t own = plan_of<Source, Candidate>::arena;
+    constexpr std::size_t others = least_arena<Source, typename Candidate::next>();
+    return own < others ? own : others;
+  }
+}
+
+} // namespace detail
+
+// A policy that keeps a budget is planned as the candidate that fits.
+template <class Source, detail::keeps_a_budget Policy>
+struct plan_of<Source, Policy, 0>
+    : plan_of<Source, detail::fitting<Source, Policy>, detail::most_bytes<Source, Policy>()> {};
+template <class Source, detail::keeps_a_budget Policy>
+struct route_of<Source, Policy> : route_of<Source, detail::fitting<Source, Policy>> {};
 
 } // namespace cairn

@@ -12,8 +12,8 @@ namespace cairn {
 
 namespace detail {
 
-// Up the whole chain, keeping the input of each segment; then segment by segment from the last: make it again,
-// walk it back. The last segment is still there from the way up. begin(j) is where segment j of `count` begins.
+// A forward pass that stores the input of each segment; then segment by segment from the last: make it again, run its
+// backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count` begins.
 template <class Begin>
 constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
   out.forward(0, c.size());

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/op.hpp>
 
@@ -23,8 +23,7 @@ enum class journey : unsigned char { training, evaluation };
 
 namespace detail {
 
-// Something that is made, read and dropped. A number, not a class: a thousand stages ask for it a hundred thousand times,
-// and every call costs the compiler time.
+// Something that is made, read and dropped. A number, not a class: see plain_array.hpp.
 enum item : unsigned char {
   is_absent,
   is_spent,  // overwritten by the one op that might still read it
@@ -39,8 +38,8 @@ class walker {
 public:
   constexpr walker(const chain& along, std::span<const op> ops)
       : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
-        values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), runs_(n_ + 1) {
-    value_[0] = is_read;
+        values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), ran_(n_ + 1) {
+    values_.items[0] = is_read;
   }
 
   walker(const walker&) = delete;
@@ -68,9 +67,9 @@ private:
       if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
           o.absorbed)
         return foreign_mark;
-      item* const dropped = o.kind == op_kind::discard_value  ? value_
-                            : o.kind == op_kind::discard_tape ? tape_
-                                                              : gradient_;
+      item* const dropped = o.kind == op_kind::discard_value  ? values_.items
+                            : o.kind == op_kind::discard_tape ? tapes_.items
+                                                              : gradients_.items;
       if (o.kind == op_kind::discard_value && (k == 0 || (chain_.lent_output && k == n_)))
         return "a value is discarded that others own";
       if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_)
@@ -118,26 +117,26 @@ private:
   constexpr const char* forward(const op& o) {
     const std::size_t i = o.position;
     if (o.wants_input_gradient) return foreign_mark;
-    if (value_[i] < is_unread) return "a forward reads a value that is not there"; // !is_there()
-    value_[i] = is_read;
-    if (o.recomputes != (ran_[i] != 0)) return "a forward is marked as the other kind of pass";
+    if (values_.items[i] < is_unread) return "a forward reads a value that is not there"; // !is_there()
+    values_.items[i] = is_read;
+    if (o.recomputes != (ran_.items[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && turned_) return "a first forward after the turn";
     if (i >= below_)
       return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
     if (o.wants_output) {
-      if (value_[i + 1] != is_absent) return "a value is made that is there already";
-      value_[i + 1] = is_unread;
+      if (values_.items[i + 1] != is_absent) return "a value is made that is there already";
+      values_.items[i + 1] = is_unread;
     }
     if (o.wants_tape) {
-      if (tape_[i] != is_absent) return "a tape is made that is there already";
-      tape_[i] = is_unread;
+      if (tapes_.items[i] != is_absent) return "a tape is made that is there already";
+      tapes_.items[i] = is_unread;
     }
     if (o.absorbed) {
-      if (!o.wants_output) return "a forward is absorbed whose value nobody wants";
-      value_[i] = is_spent;
+      if (!o.wants_output) return "a forward is absorbed whose value is not wanted";
+      values_.items[i] = is_spent;
     }
-    ran_[i] = 1;
+    ran_.items[i] = 1;
     return nullptr;
   }
 
@@ -146,9 +145,9 @@ private:
     if (turned_) return "a second turn";
     if (o.position != n_) return "the turn is not at the last value";
     turned_ = true;
-    if (!is_there(value_[n_])) return "the turn reads an output that is not there";
-    value_[n_] = is_read;
-    gradient_[n_] = is_unread;
+    if (!is_there(values_.items[n_])) return "the turn reads an output that is not there";
+    values_.items[n_] = is_read;
+    gradients_.items[n_] = is_unread;
     return nullptr;
   }
 
@@ -160,23 +159,23 @@ private:
     if (i >= below_) return "a backward for the second time, or out of order";
     if (i + 1 != below_) return "a backward is missing";
     below_ = i;
-    if (gradient_[i + 1] < is_unread) return "a backward reads a gradient that is not there";
-    gradient_[i + 1] = is_read;
+    if (gradients_.items[i + 1] < is_unread) return "a backward reads a gradient that is not there";
+    gradients_.items[i + 1] = is_read;
     if (s.reads_input) {
-      if (value_[i] < is_unread) return "a backward reads an input that is not there";
-      value_[i] = is_read;
+      if (values_.items[i] < is_unread) return "a backward reads an input that is not there";
+      values_.items[i] = is_read;
     }
     if (s.reads_output) {
-      if (value_[i + 1] < is_unread) return "a backward reads an output that is not there";
-      value_[i + 1] = is_read;
+      if (values_.items[i + 1] < is_unread) return "a backward reads an output that is not there";
+      values_.items[i + 1] = is_read;
     }
     if (s.tape.per_sample + s.tape.per_batch != 0) { // keeps_tape()
-      if (tape_[i] < is_unread) return "a backward reads a tape that is not there";
-      tape_[i] = is_read;
+      if (tapes_.items[i] < is_unread) return "a backward reads a tape that is not there";
+      tapes_.items[i] = is_read;
     }
     if (o.wants_input_gradient != (i > lowest_ || chain_.lent))
-      return "an input gradient is made that nobody reads, or is not made that somebody reads";
-    if (o.wants_input_gradient && gradient_[i] == is_absent) gradient_[i] = is_unread;
+      return "an input gradient is made that is not read, or is not made that is read";
+    if (o.wants_input_gradient && gradients_.items[i] == is_absent) gradients_.items[i] = is_unread;
     return nullptr;
   }
 
@@ -187,9 +186,9 @@ private:
     if (back ? below_ != lowest_ : below_ != n_)
       return back ? "a backward is missing" : "a backward in an evaluation";
     for (std::size_t k = 1; k <= n_; ++k) {
-      if (tape_[k - 1] != is_absent) return "a tape is left over";
-      if (value_[k] != is_absent && !(chain_.lent_output && k == n_)) return "a value is left over";
-      if (back && gradient_[k] != is_absent && !(chain_.lent && k == n_)) return "a gradient is left over";
+      if (tapes_.items[k - 1] != is_absent) return "a tape is left over";
+      if (values_.items[k] != is_absent && !(chain_.lent_output && k == n_)) return "a value is left over";
+      if (back && gradients_.items[k] != is_absent && !(chain_.lent && k == n_)) return "a gradient is left over";
     }
     return nullptr;
   }
@@ -202,23 +201,18 @@ private:
   bool turned_ = false;
   op none_{};
   const op* previous_ = &none_; // the last op that is no discard
-  list<item, with(Stages, 1)> values_;
-  list<item, with(Stages, 1)> gradients_;
-  list<item, with(Stages, 1)> tapes_;
-  list<char, with(Stages, 1)> runs_;
-  // Pointers, because every call of a list's [] costs the compiler time.
   const stage* const stages_ = chain_.stages.data();
-  item* const value_ = values_.data();
-  item* const gradient_ = gradients_.data();
-  item* const tape_ = tapes_.data();
-  char* const ran_ = runs_.data(); // 1: a forward of this stage came before
+  plain_array<item, plus(Stages, 1)> values_;
+  plain_array<item, plus(Stages, 1)> gradients_;
+  plain_array<item, plus(Stages, 1)> tapes_;
+  plain_array<char, plus(Stages, 1)> ran_; // 1: a forward of this stage came before
 };
 
 } // namespace detail
 
 // Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
 // backward has it once, from the last to the first; work is taken over only where that is the same; nothing is made
-// that nobody reads; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
+// that is not read; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
 // of how one was made.
 template <std::size_t Stages>
 constexpr verdict prove(const chain& c, std::span<const op> ops, journey kind = journey::training) {

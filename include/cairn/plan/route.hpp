@@ -9,26 +9,26 @@
 
 namespace cairn {
 
-// One move along the chain: the forward or the backward of the stage at a position.
-struct move {
+// One step along the chain: the forward or the backward of the stage at a position.
+struct route_step {
   std::uint32_t position = 0;
   bool backward = false;
 
-  constexpr bool operator==(const move&) const = default;
+  constexpr bool operator==(const route_step&) const = default;
 };
 
-// The way up the chain and back that a policy chooses: forwards and backwards in order, nothing else. What is
-// stored follows from it: a value is kept from the forward that makes it to the last move that reads it, and a
-// later forward of the same stage makes it anew. A forward whose results nobody reads is left out of the schedule,
-// so a policy may ask for more than is needed.
+// The forward pass and the backward pass that a policy chooses: forwards and backwards in order, nothing else. What is
+// stored follows from it: a value is stored from the forward that makes it to the last step that reads it, and a later
+// forward of the same stage makes it anew. A forward whose results are not read is left out of the schedule, so a policy
+// may ask for more than is needed.
 //
 // The first forward of every stage comes before the first backward, in order; backwards run from the last stage to
-// the first, once each. Where the last stage has run for the first time, a composite's way up ends: forwards between
-// there and the first backward are on its way back, so that it keeps nothing of theirs in between. Not so at the root,
-// where they are better done while there is no gradient yet.
+// the first, once each. Where the last stage has run for the first time, a composite's forward pass ends: forwards
+// between there and the first backward belong to its backward pass, so that it stores nothing of theirs in between. Not
+// so at the root, where they are better done while there is no gradient yet.
 class route {
 public:
-  constexpr explicit route(const chain& c, move* moves = nullptr) : chain_(&c), moves_(moves) {}
+  constexpr explicit route(const chain& c, route_step* moves = nullptr) : chain_(&c), moves_(moves) {}
 
   constexpr void forward(std::size_t position) { add({static_cast<std::uint32_t>(position), false}); }
   constexpr void backward(std::size_t position) { add({static_cast<std::uint32_t>(position), true}); }
@@ -41,8 +41,8 @@ public:
   constexpr void backward(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) backward(i);
   }
-  // Makes again, from value `first`, what the backwards of [first, last) read. The output of the last stage is
-  // still there if anybody reads it, because the stage after it has just done so.
+  // Makes again, from value `first`, what the backwards of [first, last) read. If the output of the last stage is read,
+  // it is still there, because the stage after it has just read it.
   constexpr void recompute(std::size_t first, std::size_t last) {
     if (first == last) return;
     forward(first, last - 1);
@@ -52,52 +52,47 @@ public:
   constexpr std::size_t size() const { return size_; }
 
 private:
-  constexpr void add(move m) {
+  constexpr void add(route_step m) {
     if (moves_ != nullptr) moves_[size_] = m; // without an array it only counts
     ++size_;
   }
 
   const chain* chain_;
-  move* moves_;
+  route_step* moves_;
   std::size_t size_ = 0;
 };
 
 namespace detail {
 
-// A chain of nothing, to ask a type what it has.
-struct no_chain {
-  static constexpr chain value{};
-};
-
 template <class Policy>
 concept plans_a_chain = requires(const chain& c, route& r) {
   { Policy::plan(c, r) } -> std::same_as<void>;
 };
-// A policy that needs several constant expressions to solve a chain, which is then Source::value: on<Source> has plan().
-template <class Policy>
-concept plans_a_source = requires {
-  typename Policy::template on<no_chain>;
+
+// A chain of nothing, to ask a type what it has.
+struct no_chain {
+  static constexpr chain value{};
 };
+template <class Policy>
+concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain, 0>; };
 
 } // namespace detail
 
-// A checkpoint policy turns a chain into a route, in a constant expression: Policy::plan(chain, route). It decides
-// what is stored and what is recomputed, and can change no value that is computed: it has no access to any.
+// A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is
+// recomputed, and can change no value that is computed: it has no access to any. A type P is a policy if
+//   1. P::plan(chain, route) writes a route of this chain, in a constant expression, and the same one for equal chains.
+// It may also have
+//   accepts(chain)     can it plan this chain? [yes]
+//   refusal<Source>    the type that an error shows if it does not accept the chain Source::value [checked_policy]
+// Not required: that its route is right. checked_policy.hpp proves it, and refuses it in a sentence.
+//
+// A policy that keeps a budget (plan/solve/budget.hpp) has no plan. It has candidates, and the planner, which alone knows
+// where buffers lie, takes the first whose arena fits (plan_of.hpp):
+//   bytes or percent          the most bytes of the arena: so many, or so many hundredths of what store_all needs;
+//   cheapest<Source, Bytes>   the first candidate for Source::value: a policy with a member `next`, the candidate to try
+//                             after it, void after the last; fewer bytes live from candidate to candidate;
+//   tightest<Source, Bytes>   the candidate from which on the least possible budget is looked for.
 template <class Policy>
-concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::plans_a_source<Policy>;
-
-// What plans the chain Source::value under a policy.
-namespace detail {
-
-template <class Policy, class Source>
-struct planner {
-  using type = Policy;
-};
-template <plans_a_source Policy, class Source>
-struct planner<Policy, Source> {
-  using type = typename Policy::template on<Source>;
-};
-
-} // namespace detail
+concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::keeps_a_budget<Policy>;
 
 } // namespace cairn

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include <cairn/core/list.hpp>
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/fusion.hpp>
 #include <cairn/plan/op.hpp>
@@ -17,8 +15,8 @@ namespace cairn {
 
 namespace detail {
 
-// What the rest of the route wants of one move, and what it is the last to read: a sum of these. Nothing at all: the move
-// is left out.
+// What the rest of the route wants of one step, and what this step is the last to read: a sum of these. 0: the step is
+// left out.
 enum demand : unsigned {
   wants_output = 1,
   wants_tape = 2,
@@ -32,41 +30,36 @@ enum demand : unsigned {
 // The demands on a whole route.
 template <std::size_t Moves>
 struct demands {
-  list<unsigned char, with(Moves, 1)> of{};
-  std::size_t up = 0;            // moves before the turn
+  plain_array<unsigned char, plus(Moves, 1)> of{};
+  std::size_t up = 0;            // steps before the turn
   bool turn_ends_output = false; // the turn is the last to read the last value
-  std::size_t lasting = 0;       // the stages below this one make something that the way back reads
+  std::size_t lasting = 0;       // the stages below this one make something that the backward pass reads
   bool lasting_output = false;   // ... and of the last of them the value
 };
 
-// Follows a route from its end to its beginning: the first reader that we meet is the last that reads, and what
-// nobody has asked for by the time that we meet its maker is never asked for.
-//
-// Here and below: pointers, and nothing is called in a loop, because every call costs the compiler time.
+// Follows a route from its end to its beginning: the first reader that it meets is the last to read, and what has no
+// reader when it meets the forward that makes it is not read at all.
 template <std::size_t Stages, std::size_t Moves>
-constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) {
+constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> route) {
   demands<Moves> out{};
   out.of.make_room(route.size() + 1);
-  const move* const moves = route.data();
+  const route_step* const moves = route.data();
   const std::size_t count = route.size();
   const stage* const stages = c.stages.data();
   const std::size_t n = c.size();
-  list<char, with(Stages, 1)> wanted_values(n + 1); // wanted later: 1
-  list<char, with(Stages, 1)> wanted_tapes(n + 1);
-  char* const value = wanted_values.data();
-  char* const tape = wanted_tapes.data();
-  unsigned char* const demanded = out.of.data();
+  plain_array<char, plus(Stages, 1)> value(n + 1); // wanted later: 1
+  plain_array<char, plus(Stages, 1)> tape(n + 1);
   const std::size_t lowest = c.lowest_backward();
   const bool lent = c.lent;
   const std::size_t lent_stage = c.lent_output ? n - 1 : n;
   const auto turn = [&] {
     for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
-      if (tape[k - 1] != 0 || (value[k] != 0 && !(c.lent_output && k == n))) {
+      if (tape.items[k - 1] != 0 || (value.items[k] != 0 && !(c.lent_output && k == n))) {
         out.lasting = k;
-        out.lasting_output = value[k] != 0;
+        out.lasting_output = value.items[k] != 0;
       }
-    out.turn_ends_output = value[n] == 0;
-    value[n] = 1;
+    out.turn_ends_output = value.items[n] == 0;
+    value.items[n] = 1;
   };
 
   const auto is_back = [&](std::size_t m) {
@@ -81,51 +74,50 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const move> route) 
     unsigned d = 0;
     if (!moves[m].backward) {
       if (i != lent_stage ||
-          m < up) { // a lent output stays where it is: on the way back nobody makes it again
-        if (value[i + 1] != 0) d = wants_output;
-        value[i + 1] = 0;
+          m < up) { // an output that others own stays where it is: the backward pass does not make it again
+        if (value.items[i + 1] != 0) d = wants_output;
+        value.items[i + 1] = 0;
       }
-      if (tape[i] != 0) d |= wants_tape;
-      tape[i] = 0;
-      if (d != 0 && value[i] == 0) {
+      if (tape.items[i] != 0) d |= wants_tape;
+      tape.items[i] = 0;
+      if (d != 0 && value.items[i] == 0) {
         d |= ends_input;
-        value[i] = 1;
+        value.items[i] = 1;
       }
     } else if (i >= lowest) {
       const stage& s = stages[i];
       d = i > lowest || lent ? runs_backward | wants_input_gradient : runs_backward;
-      if (s.reads_input && value[i] == 0) {
+      if (s.reads_input && value.items[i] == 0) {
         d |= ends_input;
-        value[i] = 1;
+        value.items[i] = 1;
       }
-      if (s.reads_output && value[i + 1] == 0) {
+      if (s.reads_output && value.items[i + 1] == 0) {
         d |= ends_output;
-        value[i + 1] = 1;
+        value.items[i + 1] = 1;
       }
-      if (s.tape.per_sample + s.tape.per_batch != 0) { // keeps_tape(), read by this op alone
+      if (s.tape.per_sample + s.tape.per_batch != 0) { // its tape is read by this op alone
         d |= ends_tape;
-        tape[i] = 1;
+        tape.items[i] = 1;
       }
     }
-    demanded[m] = static_cast<unsigned char>(d);
+    out.of.items[m] = static_cast<unsigned char>(d);
     if (m == up) turn();
   }
   return out;
 }
 
-// Writes the ops down, each with the discards of what it is the last to read. Lent values are never discarded.
+// Writes the ops down, each with the discards of what it is the last to read. Values of others are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
-constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> route,
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route,
                                        const demands<Moves>& wanted) {
   const std::size_t n = c.size();
   schedule<Capacity> out{};
   out.storage.make_room(2 * route.size() + 3 * n + 2); // see complete()
-  list<char, with(Stages, 1)> run_before(n + 1);
-  char* const ran = run_before.data();
-  const move* const moves = route.data();
+  plain_array<char, plus(Stages, 1)> ran(n + 1);
+  const route_step* const moves = route.data();
   const std::size_t move_count = route.size();
-  const unsigned char* const demanded = wanted.of.data();
-  op* const ops = out.storage.data(); // zeros
+  const unsigned char* const demanded = wanted.of.items;
+  op* const ops = out.storage.items; // zeros
   const std::size_t lent_value = c.lent_output ? n : n + 1;
   const std::size_t lent_gradient = c.lent ? n : n + 1;
   const std::size_t up = wanted.up;
@@ -147,8 +139,8 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> rou
     if ((d & runs_backward) == 0) {
       o.wants_output = (d & wants_output) != 0;
       o.wants_tape = (d & wants_tape) != 0;
-      if (ran[i] != 0) o.recomputes = true;
-      ran[i] = 1;
+      if (ran.items[i] != 0) o.recomputes = true;
+      ran.items[i] = 1;
       if (m < up && i < wanted.lasting) {
         out.lasting = count;
         out.lasting_output = i + 1 == wanted.lasting ? wanted.lasting_output : o.wants_output;
@@ -182,55 +174,20 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const move> rou
 
 } // namespace detail
 
-// From a route to the schedule: leaves out what nobody reads, says of each op what of its results is wanted, and puts
+// From a route to the schedule: leaves out what is not read, says of each op what of its results is wanted, and puts
 // a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
 // at_run_time.
 template <std::size_t Stages, std::size_t Moves>
-constexpr auto complete(const chain& c, std::span<const move> moves) {
+constexpr auto complete(const chain& c, std::span<const route_step> moves) {
   // A forward may be the last to read one value, a backward two, a tape and a gradient.
   constexpr std::size_t most = Moves == at_run_time ? at_run_time : 2 * Moves + 3 * Stages + 2;
   const auto wanted = detail::look_back<Stages, Moves>(c, moves);
   return detail::write_ops<most, Stages>(c, moves, wanted);
 }
 
-// The size of an array is known by itself. (`Item` stands between the sizes, so that no compiler tries to make an array
-// of at_run_time moves.)
-template <std::size_t Stages, std::same_as<move> Item, std::size_t Moves>
-constexpr auto complete(const chain& c, const std::array<Item, Moves>& moves) {
-  return complete<Stages, Moves>(c, std::span<const move>(moves));
-}
-
-// How many moves a policy makes on a chain: the size of the array for its route.
-template <checkpoint_policy Policy>
-constexpr std::size_t count_moves(const chain& c) {
-  route r{c};
-  Policy::plan(c, r);
-  return r.size();
-}
-
-// The route of a policy on a chain, with `Moves` = count_moves<Policy>(c).
-template <checkpoint_policy Policy, std::size_t Moves>
-constexpr std::array<move, Moves> make_moves(const chain& c) {
-  std::array<move, Moves> moves{};
-  route r{c, moves.data()};
-  Policy::plan(c, r);
-  return moves;
-}
-
-// The schedule of a policy on a chain of `Stages` stages, with `Moves` = count_moves<Policy>(c).
-template <checkpoint_policy Policy, std::size_t Stages, std::size_t Moves>
-constexpr auto make_schedule(const chain& c) {
-  return complete<Stages>(c, make_moves<Policy, Moves>(c));
-}
-
-// Only the way up, keeping nothing: evaluation, and a forward whose backward will come from a recomputation.
-struct way_up {
+// Only the forward pass, storing nothing: evaluation, and a forward whose backward will come from a recomputation.
+struct forward_pass {
   static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
 };
-
-template <std::size_t Stages>
-constexpr auto make_evaluation(const chain& c) {
-  return make_schedule<way_up, Stages, Stages>(c);
-}
 
 } // namespace cairn

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cairn/core/error.hpp>
-#include <cairn/report/chart_axis.hpp>
+#include <cairn/report/axis.hpp>
 #include <cairn/report/svg.hpp>
 
 namespace cairn {
@@ -47,7 +49,10 @@ struct chart_settings {
 
 namespace detail {
 
-// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it.
+// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (What draws is a
+// template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
+// does not compile them.)
+template <class Writer>
 class line_chart_drawing {
 public:
   line_chart_drawing(const line_chart& chart, double left, double width, double plot_top, double height)
@@ -63,7 +68,7 @@ public:
     y_ = scale_of(chart.y, plot_top + height, plot_top, y0, y1);
     double ticks = 0;
     for (const double tick : ticks_of(chart.y, y_, y_ticks))
-      ticks = std::max(ticks, svg_writer::width_of(tick_text(tick, chart.y, y_), tick_size));
+      ticks = std::max(ticks, Writer::width_of(tick_text(tick, chart.y, y_), tick_style.size));
     x_ = scale_of(chart.x, left + ticks + 10, 0, x0, x1);
     // Names stand to the right of their line's last point. A line that ends early has room for its own in the chart.
     double end = left + width;
@@ -78,7 +83,7 @@ public:
   }
 
   // From the back to the front.
-  void draw(svg_writer& to) const {
+  void draw(Writer& to) const {
     draw_axes(to);
     for (const bool guide : {true, false})
       for (const chart_line& line : chart_.lines)
@@ -87,67 +92,64 @@ public:
   }
 
   // The chart's title, if it has one, and that of the y axis on top of it.
-  static constexpr double title_height(const line_chart& chart) { return chart.title.empty() ? 28 : 48; }
+  static double title_height(const line_chart& chart) { return chart.title.empty() ? 28 : 48; }
   static constexpr double foot_height = 44; // ticks and title of the x axis
 
 private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr double tick_size = 12;
+  static constexpr text_style tick_style{.size = 12};
   static constexpr double name_size = 13;
   static constexpr double note_size = 11.5;
   static constexpr double label_gap = 9;
   static constexpr std::size_t y_ticks = 12;
-  static constexpr const char* halo = "stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\" ";
 
   void check() const {
+    const std::string where = " of the chart '" + chart_.title + "'";
     for (const chart_line& line : chart_.lines) {
       if (line.points.empty())
-        throw error("draw_line_charts: expected at least one point in the line '" + line.name +
-                    "' of the chart '" + chart_.title + "', found none; leave the line out");
+        throw input_error("draw_line_charts: expected at least one point in the line '" + line.name + "'" + where +
+                          ", found none; leave the line out");
       for (const chart_point& p : line.points)
         if (!std::isfinite(p.x) || !std::isfinite(p.y) || (chart_.x.logarithmic && p.x <= 0) ||
             (chart_.y.logarithmic && p.y <= 0))
-          throw error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
-                      fixed(p.x, 3) + ", " + fixed(p.y, 3) + ") in the line '" + line.name +
-                      "' of the chart '" + chart_.title + "'");
+          throw input_error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
+                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name +
+                            "'" + where);
     }
     if (chart_.lines.empty())
-      throw error("draw_line_charts: expected at least one line in the chart '" + chart_.title +
-                  "', found none");
+      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title +
+                        "', found none");
   }
 
   static double label_width(const chart_line& line) {
-    return std::max(svg_writer::width_of(line.name, name_size), svg_writer::width_of(line.note, note_size));
+    return std::max(Writer::width_of(line.name, name_size), Writer::width_of(line.note, note_size));
   }
-  static double label_height(const chart_line& line) { return line.note.empty() ? 18 : 32; }
 
   // A light grid of the ticks only; the title of the y axis lies on top of it, where it can be read without turning
   // the head.
-  void draw_axes(svg_writer& to) const {
-    to.text(left_, y_.to - 34, chart_.title, 15, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
-    to.text(left_, y_.to - 14, chart_.y.title, tick_size, text_anchor::start, "fill=\"#555\"");
+  void draw_axes(Writer& to) const {
+    to.text(left_, y_.to - 34, chart_.title, {.size = 15, .colour = "#1d242c", .bold = true});
+    to.text(left_, y_.to - 14, chart_.y.title, tick_style);
     for (const double tick : ticks_of(chart_.y, y_, y_ticks)) {
       const double at = y_(tick);
       to.line(x_.from, at, x_.to, at, "stroke=\"#e3e7eb\"");
-      to.text(x_.from - 8, at + 4, tick_text(tick, chart_.y, y_), tick_size, text_anchor::end,
-              "fill=\"#555\"");
+      to.text(x_.from - 8, at + 4, tick_text(tick, chart_.y, y_), {.size = 12, .at = text_anchor::end});
     }
     for (const double tick : ticks_of(chart_.x, x_, static_cast<std::size_t>((x_.to - x_.from) / 50))) {
       const double at = x_(tick);
       to.line(at, y_.to, at, y_.from, "stroke=\"#eceff2\"");
       to.line(at, y_.from, at, y_.from + 4, "stroke=\"#9aa3ad\"");
-      to.text(at, y_.from + 18, tick_text(tick, chart_.x, x_), tick_size, text_anchor::middle,
-              "fill=\"#555\"");
+      to.text(at, y_.from + 18, tick_text(tick, chart_.x, x_), {.size = 12, .at = text_anchor::middle});
     }
     to.line(x_.from, y_.from, x_.to, y_.from, "stroke=\"#9aa3ad\"");
-    to.text(x_.to, y_.from + 37, chart_.x.title, tick_size, text_anchor::end, "fill=\"#555\"");
+    to.text(x_.to, y_.from + 37, chart_.x.title, {.size = 12, .at = text_anchor::end});
   }
 
-  void draw_line(svg_writer& to, const chart_line& line) const {
+  void draw_line(Writer& to, const chart_line& line) const {
     std::string path;
     for (const chart_point& p : line.points) {
       path += path.empty() ? 'M' : 'L';
-      path += svg_writer::number(x_(p.x)) + " " + svg_writer::number(y_(p.y));
+      path += Writer::number(x_(p.x)) + " " + Writer::number(y_(p.y));
     }
     to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
                       (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
@@ -163,7 +165,7 @@ private:
     double left, y, wanted;
 
     double right() const { return left + label_width(*line); }
-    double half() const { return label_height(*line) / 2; }
+    double half() const { return line->note.empty() ? 9 : 16; }
     bool meets(const label& other) const {
       return left < other.right() && other.left < right() &&
              std::abs(y - other.y) < half() + other.half() - 0.01;
@@ -172,17 +174,18 @@ private:
 
   // Right of its line's end, at the same height. A line that ends early may have others on its right: then the name
   // stands above or below them, on the side where least is in its way.
-  label place(const chart_line& line) const {
+  label place_of(const chart_line& line) const {
     const double x = x_(line.points.back().x);
     const double y = y_(line.points.back().y);
     const double width = label_width(line);
-    const double height = label_height(line) / 2 + 6;
     label best{&line, x + label_gap, y, y};
+    const double height = best.half() + 6;
     std::size_t least = crossings(best);
-    for (const auto& [left, middle] : {chart_point{x - width - 2, y - height},
-                                       {x - 4, y - height},
-                                       {x + label_gap, y + height},
-                                       {x - width / 2, y + height + 2}}) {
+    const std::array<chart_point, 4> others{{{x - width - 2, y - height},
+                                             {x - 4, y - height},
+                                             {x + label_gap, y + height},
+                                             {x - width / 2, y + height + 2}}};
+    for (const auto& [left, middle] : others) {
       if (least == 0 || left < x_.from || middle < y_.to || middle > y_.from - height) continue;
       const label other{&line, left, middle, middle};
       if (const std::size_t count = crossings(other); count < least) best = other, least = count;
@@ -201,21 +204,22 @@ private:
         constexpr int parts = 64;
         for (int part = 0; part <= parts; ++part) {
           const double x = x0 + (x1 - x0) * part / parts, y = y0 + (y1 - y0) * part / parts;
-          count += x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half()
-                       ? (line.guide ? 1U : 4U)
-                       : 0U;
+          if (x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half()) count += line.guide ? 1 : 4;
         }
       }
     return count;
   }
 
-  // Labels that would lie on one another give way up and down, by half of what lacks each; a few dozen rounds settle
-  // any chart that can be read. One that had to move far is tied to its end by a hair.
+  // From the highest to the lowest. Labels that would lie on one another give way up and down, by half of what lacks
+  // each; a few dozen rounds settle any chart that can be read.
   std::vector<label> placed_labels() const {
     std::vector<label> labels;
-    for (const chart_line& line : chart_.lines)
-      if (!line.name.empty()) labels.push_back(place(line));
-    std::stable_sort(labels.begin(), labels.end(), [](const label& a, const label& b) { return a.y < b.y; });
+    for (const chart_line& line : chart_.lines) {
+      if (line.name.empty()) continue;
+      labels.push_back(place_of(line));
+      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i)
+        std::swap(labels[i], labels[i - 1]);
+    }
     bool moved = true;
     for (int round = 0; moved && round < 200; ++round) {
       moved = false;
@@ -231,24 +235,23 @@ private:
     return labels;
   }
 
-  void draw_labels(svg_writer& to) const {
+  // A label that had to move far is tied to its line's end by a hair.
+  void draw_labels(Writer& to) const {
     for (const label& l : placed_labels()) {
-      const std::string colour = "\"" + l.line->colour + "\"";
+      const bool guide = l.line->guide;
       if (std::abs(l.y - l.wanted) > 14)
-        to.line(l.left - 3, l.wanted, l.left - 1, l.y, "stroke-width=\"0.75\" stroke=" + colour);
+        to.line(l.left - 3, l.wanted, l.left - 1, l.y, "stroke-width=\"0.75\" stroke=\"" + l.line->colour + "\"");
       const double base = l.line->note.empty() ? l.y + 4.5 : l.y - 2;
-      to.text(l.left, base, l.line->name, l.line->guide ? tick_size : name_size, text_anchor::start,
-              halo + ("fill=" + colour) + (l.line->guide ? "" : " font-weight=\"bold\""));
-      if (!l.line->note.empty())
-        to.text(l.left, base + 14, l.line->note, note_size, text_anchor::start,
-                halo + std::string("fill=\"#555\""));
+      to.text(l.left, base, l.line->name,
+              {.size = guide ? tick_style.size : name_size, .colour = l.line->colour, .bold = !guide, .halo = 4});
+      if (!l.line->note.empty()) to.text(l.left, base + 14, l.line->note, {.size = note_size, .halo = 4});
     }
   }
 
   const line_chart& chart_;
   double left_;
-  chart_scale x_{};
-  chart_scale y_{}; // upwards: from is the bottom
+  axis_scale x_{};
+  axis_scale y_{}; // upwards: from is the bottom
 };
 
 } // namespace detail
@@ -256,33 +259,28 @@ private:
 //   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
 //   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
 //
-// Draws charts side by side, as the text of an SVG file. Throws cairn::error where a line has no points, or points that
+// Draws charts side by side, as the text of an SVG file. Throws input_error where a line has no points, or points that
 // its axes cannot show.
-inline std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
-  if (charts.empty()) throw error("draw_line_charts: expected at least one chart, found none");
-  using drawing = detail::line_chart_drawing;
+template <class Writer = detail::svg_writer>
+std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
+  if (charts.empty()) throw input_error("draw_line_charts: expected at least one chart, found none");
+  using drawing = detail::line_chart_drawing<Writer>;
   constexpr double margin = 24;
   constexpr double between = 36;
-  double top = 20;
-  if (!settings.title.empty()) top += 24;
-  if (!settings.subtitle.empty()) top += 20;
-  if (top > 20) top += 16;
+  const bool titled = !settings.title.empty();
+  const bool subtitled = !settings.subtitle.empty();
+  double top = 20 + (titled ? 24 : 0) + (subtitled ? 20 : 0) + (titled || subtitled ? 16 : 0);
   double title = 0;
   for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
-  const double height = top + title + settings.height + drawing::foot_height + 8;
-  svg_writer to(settings.width, height,
-                "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
-  to.rectangle(0, 0, settings.width, height, "fill=\"#fff\"");
-  if (!settings.title.empty())
-    to.text(margin, 34, settings.title, 18, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
-  if (!settings.subtitle.empty())
-    to.text(margin, settings.title.empty() ? 30 : 56, settings.subtitle, 12.5, text_anchor::start,
-            "fill=\"#555\"");
+  top += title;
+  Writer to(settings.width, top + settings.height + drawing::foot_height + 8);
+  if (titled) to.text(margin, 34, settings.title, {.size = 18, .colour = "#1d242c", .bold = true});
+  if (subtitled) to.text(margin, titled ? 56 : 30, settings.subtitle, {.size = 12.5});
   const double count = static_cast<double>(charts.size());
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
   double left = margin;
   for (const line_chart& chart : charts) {
-    drawing(chart, left, each, top + title, settings.height).draw(to);
+    drawing(chart, left, each, top, settings.height).draw(to);
     left += each + between;
   }
   return to.str();

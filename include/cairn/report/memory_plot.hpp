@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <cairn/report/axis.hpp>
 #include <cairn/report/format.hpp>
@@ -21,46 +22,50 @@ struct memory_plot {
   axis_scale x;
   axis_scale y; // upwards: from is the bottom
   std::size_t reference = 0;
-  std::string reference_name{};
-  std::size_t budget = 0; // bytes that a schedule may use; 0: nobody set any
+  std::string_view reference_name{};
+  std::size_t budget = 0; // bytes that a schedule may use; 0: there is no limit
   bool labelled = true;   // beside another plot with the same scale its numbers serve for both
 
   // The op with the most live bytes; the first of several.
   std::size_t peak_op() const {
-    const auto ops = live.first(times->ops.size());
-    return static_cast<std::size_t>(std::max_element(ops.begin(), ops.end()) - ops.begin());
+    std::size_t most = 0;
+    for (std::size_t t = 1; t < times->ops.size(); ++t)
+      if (live[t] > live[most]) most = t;
+    return most;
   }
   std::size_t peak() const { return times->ops.empty() ? 0 : live[peak_op()]; }
 
   // Lines at round numbers of bytes, the lowest being the axis.
-  void draw_grid(svg_writer& to) const {
-    const double step = byte_step(y.most, 6);
-    for (double value = 0; value <= y.most; value += step) {
+  template <class Writer>
+  void draw_grid(Writer& to) const {
+    const chart_axis bytes{.unit = chart_unit::bytes};
+    for (const double value : ticks_of(bytes, y, 6)) {
       to.line(x.from, y(value), x.to, y(value), value > 0 ? "stroke=\"#e3e7eb\"" : "stroke=\"#9aa3ad\"");
-      if (labelled)
-        to.text(x.from - 8, y(value) + 4, tick(value, y.most), 11, text_anchor::end, "fill=\"#555\"");
+      if (labelled) to.text(x.from - 8, y(value) + 4, tick_text(value, bytes, y), {.at = text_anchor::end});
     }
   }
 
   // The area is filled, as bytes times time is what a policy saves; its edge is a line of its own because the
   // fill is too light to read numbers from.
-  void draw_curve(svg_writer& to) const {
+  template <class Writer>
+  void draw_curve(Writer& to) const {
     const std::string curve = points();
-    const std::string number = svg_writer::number(y.from);
-    to.path("M" + svg_writer::number(x(0)) + " " + number + curve + "L" + svg_writer::number(x(times->work)) +
-                " " + number + "Z",
+    const std::string base = " " + svg_writer::number(y.from);
+    to.path("M" + svg_writer::number(x(0)) + base + curve + "L" + svg_writer::number(x(times->work)) + base + "Z",
             "fill=\"#8a97a6\" fill-opacity=\"0.28\"");
     to.path("M" + curve.substr(1),
             "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
   }
 
-  // After the curve and the turn, which would cross it.
-  void draw_name(svg_writer& to) const {
-    to.text(x.from + 6, y.to - 6, "live bytes", 11, text_anchor::start, "fill=\"#555\" " + std::string(halo));
+  // After the curve and the mark of the loss, which would cross it.
+  template <class Writer>
+  void draw_name(Writer& to) const {
+    to.text(x.from + 6, y.to - 6, "live bytes", {.halo = 3});
   }
 
   // The peak with its number; where given, another peak to compare with and a budget to keep, as thin lines.
-  void draw_peak(svg_writer& to) const {
+  template <class Writer>
+  void draw_peak(Writer& to) const {
     const std::size_t at = peak_op();
     const double px = x((times->ops[at].begin + times->ops[at].end) / 2);
     const double py = y(static_cast<double>(live[at]));
@@ -69,14 +74,15 @@ struct memory_plot {
     const double reference_at = y(static_cast<double>(reference));
     // On the other side than the peak's own number, so that the two never meet.
     const auto limit = [&](double height, double base, const std::string& words, const std::string& colour,
-                           const std::string& dashes) {
+                           const char* dashes) {
       to.line(x.from, height, x.to, height,
               "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
-      to.text(left_half ? x.to - 4 : x.from + 6, base, words, 11,
-              left_half ? text_anchor::end : text_anchor::start, "fill=\"" + colour + "\" " + halo);
+      to.text(left_half ? x.to - 4 : x.from + 6, base, words,
+              {.at = left_half ? text_anchor::end : text_anchor::start, .colour = colour, .halo = 3});
     };
     if (refers)
-      limit(reference_at, reference_at - 5, reference_name + " " + format_bytes(reference), "#46515e", "5 4");
+      limit(reference_at, reference_at - 5, std::string(reference_name) + " " + format_bytes(reference), "#46515e",
+            "5 4");
     if (budget > 0) {
       const double height = y(static_cast<double>(budget));
       // Below its line if the other number is just above it.
@@ -85,23 +91,15 @@ struct memory_plot {
             "budget " + format_bytes(budget), "#1d8a5b", "7 3");
     }
     to.circle(px, py, 3.5, "fill=\"#1d242c\" stroke=\"#fff\" stroke-width=\"1\"");
-    to.text(px + (left_half ? 7 : -7), py - 6, "peak " + format_bytes(live[at]), 12,
-            left_half ? text_anchor::start : text_anchor::end,
-            "font-weight=\"bold\" fill=\"#1d242c\" " + std::string(halo));
+    to.text(px + (left_half ? 7 : -7), py - 6, "peak " + format_bytes(live[at]),
+            {.size = 12,
+             .at = left_half ? text_anchor::start : text_anchor::end,
+             .colour = "#1d242c",
+             .bold = true,
+             .halo = 3});
   }
 
 private:
-  // Keeps a number readable where a line runs behind it.
-  static constexpr const char* halo = "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\"";
-
-  // "0", "20 MiB": in the unit of the largest tick, without needless zeros.
-  static std::string tick(double value, double most) {
-    std::size_t unit = 0;
-    for (double rest = most; rest >= 1024 && unit < 4; rest /= 1024) value /= 1024, ++unit;
-    constexpr const char* units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
-    return value == 0 ? "0" : svg_writer::number(value) + units[unit];
-  }
-
   // Steps, "L x y L x y …". Where many ops share half a pixel, the highest of them stands for all: a peak is
   // never smoothed away.
   std::string points() const {
@@ -122,7 +120,7 @@ private:
         end = x(times->ops[t].end);
       }
       const bool momentary = end - begin < 0.01;
-      if (momentary && level != none && most <= level) continue; // a discard, or a turn that is no peak
+      if (momentary && level != none && most <= level) continue; // an op without work that is no peak
       if (most != level) {
         if (to > from) point(to);
         level = most;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <cairn/report/format.hpp>
+#include <cairn/report/svg.hpp>
 
 namespace cairn {
 
@@ -126,123 +128,81 @@ private:
     drawn_done_ = done_;
   }
 
-  // The line is put together in an array of fixed size; what does not fit is cut off.
-  struct line {
-    std::array<char, 512> text{};
-    std::size_t size = 0;
-    std::size_t width = 0; // in characters
-
-    void add(std::string_view part) {
-      for (const char c : part) add(c);
-    }
-    void add(char c) {
-      if (size == text.size()) return;
-      text[size++] = c;
-      if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++width;
-    }
-    void add(std::size_t count, char c) {
-      while (count-- > 0) add(c);
-    }
-  };
-
   double fraction() const {
     return std::min(1.0, static_cast<double>(done_) / static_cast<double>(std::max<std::size_t>(1, total_)));
   }
 
+  static std::string padded(const std::string& text, std::size_t width) {
+    return std::string(width - std::min(width, text.size()), ' ') + text;
+  }
+
   // "epoch 3/5:  45%"
-  void add_head(line& to) const {
-    to.add(settings_.label);
-    if (!settings_.label.empty()) to.add(": ");
-    if (total_ == 0) return;
-    const std::string percent =
-        std::to_string(static_cast<int>(fraction() * 100)); // 100 only when all is done
-    to.add(3 - std::min<std::size_t>(3, percent.size()), ' ');
-    to.add(percent);
-    to.add('%');
+  std::string head() const {
+    const std::string label = settings_.label.empty() ? "" : settings_.label + ": ";
+    if (total_ == 0) return label;
+    return label + padded(std::to_string(static_cast<int>(fraction() * 100)), 3) + "%"; // 100 when all is done
   }
 
   // " 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]"
-  void add_tail(line& to, double elapsed) const {
+  std::string tail(double elapsed) const {
     const std::string done = format_count(done_);
-    if (total_ > 0) to.add(' ');
-    // As wide as at the end, so that the bar keeps its length.
-    const std::size_t widest = terminal_ && total_ > 0 ? format_count(total_).size() : 0;
-    to.add(widest - std::min(widest, done.size()), ' ');
-    to.add(done);
-    if (total_ > 0) to.add('/'), to.add(format_count(total_));
-    else to.add(' '), to.add(settings_.unit);
-    to.add(" [");
-    to.add(format_clock(elapsed));
+    std::string out;
+    // On a terminal as wide as at the end, so that the bar keeps its length.
+    if (total_ > 0)
+      out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
+    else out = done + " " + settings_.unit;
+    out += " [" + format_clock(elapsed);
     const double rate = finished_ ? static_cast<double>(done_) / elapsed : recent_count_ / recent_seconds_;
     const bool known = std::isfinite(rate) && rate > 0;
     if (total_ > 0 && !finished_) {
-      to.add('<');
       const double left = static_cast<double>(total_ - std::min(done_, total_));
-      to.add(known ? format_clock(left / rate + 0.5) : std::string("?"));
+      out += "<" + (known ? format_clock(left / rate + 0.5) : "?");
     }
-    to.add(", ");
-    to.add(known ? format_rate(rate) : std::string("?"));
-    to.add(' ');
-    to.add(settings_.unit);
-    to.add("/s");
+    out += ", " + (known ? format_quantity(rate) : "?") + " " + settings_.unit + "/s";
     for (std::size_t p = 0; p < postfixes_; ++p) {
       std::array<char, 32> number{};
       const auto end = std::to_chars(number.data(), number.data() + number.size(), postfix_[p].second,
                                      std::chars_format::general, 4);
-      to.add(", ");
-      to.add(postfix_[p].first);
-      to.add('=');
-      to.add({number.data(), static_cast<std::size_t>(end.ptr - number.data())});
+      out.append(", ").append(postfix_[p].first).append("=").append(number.data(), end.ptr);
     }
-    to.add(']');
+    return out + "]";
   }
 
   // `width` cells: whole blocks, then one that is filled in eighths (in tenths, as a digit, without UTF-8).
-  void add_bar(line& to, std::size_t width) const {
-    constexpr std::array<std::string_view, 8> eighths{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  std::string bar(std::size_t width) const {
+    constexpr std::array<const char*, 9> eighths{" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+    constexpr std::array<const char*, 11> tenths{" ", "1", "2", "3", "4", "5", "6", "7", "8", "9", "#"};
     const std::size_t parts = utf8_ ? 8 : 10;
     const auto filled = static_cast<std::size_t>(fraction() * static_cast<double>(width * parts));
-    to.add('|');
+    std::string out = "|";
     for (std::size_t cell = 0; cell < width; ++cell) {
-      const std::size_t here = filled > cell * parts ? filled - cell * parts : 0;
-      if (here >= parts) to.add(utf8_ ? std::string_view("█") : std::string_view("#"));
-      else if (here == 0) to.add(' ');
-      else if (utf8_) to.add(eighths[here]);
-      else to.add(static_cast<char>('0' + here));
+      const std::size_t here = std::min(parts, filled - std::min(filled, cell * parts));
+      out += utf8_ ? eighths[here] : tenths[here];
     }
-    to.add('|');
+    return out + "|";
   }
 
   // The bar takes what the two ends leave. One write a line, so that lines of several processes do not mix.
   void draw(bool last) {
-    const double elapsed = seconds(drawn_at_ - start_);
-    line tail{};
-    add_tail(tail, elapsed);
-    line out{};
-    const std::size_t most = terminal_ ? columns() : 0;
-    if (terminal_) out.add('\r'), out.width = 0;
-    add_head(out);
-    if (terminal_ && total_ > 0) {
-      // One column stays free: a full line would wrap. A bar of less than four cells says nothing and is left
-      // out.
-      const std::size_t taken = out.width + tail.width + 3;
-      const std::size_t room = most > taken ? std::min<std::size_t>(most - taken, 50) : 0;
-      if (room >= 4) add_bar(out, room);
+    const std::string behind = tail(seconds(drawn_at_ - start_));
+    std::string line = head();
+    if (terminal_) {
+      const std::size_t room = columns();
+      // One column stays free: a full line would wrap. A bar of less than four cells says nothing and is left out.
+      const std::size_t taken = detail::characters(line) + detail::characters(behind) + 3;
+      if (total_ > 0 && room >= taken + 4) line += bar(std::min<std::size_t>(room - taken, 50));
+      line += behind;
+      std::size_t width = detail::characters(line);
+      for (; width + 1 > room && !line.empty(); line.pop_back()) // whole characters
+        if ((static_cast<unsigned char>(line.back()) & 0xC0U) != 0x80U) --width;
+      line.insert(0, "\r").append(shown_width_ - std::min(shown_width_, width), ' '); // over what was there
+      shown_width_ = width;
+    } else {
+      line += behind;
     }
-    out.add({tail.text.data(), tail.size});
-    if (terminal_) cut(out, most > 0 ? most - 1 : 0);
-    const std::size_t width = out.width;
-    if (terminal_ && width < shown_width_) out.add(shown_width_ - width, ' '); // over what was there
-    if (last || !terminal_) out.size = std::min(out.size, out.text.size() - 1), out.add('\n');
-    shown_width_ = width;
-    std::fwrite(out.text.data(), 1, out.size, settings_.out);
+    if (last || !terminal_) line += '\n';
+    std::fwrite(line.data(), 1, line.size(), settings_.out);
     std::fflush(settings_.out);
-  }
-
-  // Takes whole characters from the end until the line is no wider than `most`.
-  static void cut(line& of, std::size_t most) {
-    while (of.width > most && of.size > 0)
-      if ((static_cast<unsigned char>(of.text[--of.size]) & 0xC0U) != 0x80U) --of.width;
   }
 
   std::size_t total_;

@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <cairn/core/error.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/axis.hpp>
-#include <cairn/report/file.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/memory_plot.hpp>
 #include <cairn/report/stage_plot.hpp>
@@ -40,7 +37,7 @@ struct picture_settings {
   std::vector<std::string> stage_names{}; // shown where rows are high enough
   std::size_t store_all_peak = 0;         // bytes; 0: not drawn
   std::size_t budget = 0;                 // bytes that a schedule may use, as a line; 0: not drawn
-  std::size_t columns = 1;                // so many schedules side by side
+  std::size_t columns = 1;                // schedules side by side
   double flops_per_byte = 20; // operations of one rank in the time in which a byte of gradients is reduced
   double width = 1200;        // pixels
 };
@@ -49,54 +46,50 @@ namespace detail {
 
 // Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by
 // eye.
+template <class Writer>
 class schedule_picture {
 public:
   schedule_picture(std::span<const picture_panel> panels, const picture_settings& settings)
       : panels_(panels), settings_(settings) {
     check();
     double most_time = 0;
-    std::size_t most_bytes = std::max(settings.store_all_peak, settings.budget);
+    std::size_t most_bytes = std::max({std::size_t{1}, settings.store_all_peak, settings.budget});
     std::size_t most_stages = 1;
     for (const picture_panel& p : panels) {
       times_.push_back(make_timeline(p.stages, p.ops, p.leaving, settings.flops_per_byte));
       // A slow network must not squeeze the schedule into a corner: the scale ends at twice the work.
       most_time = std::max(most_time, std::min(times_.back().end, 2 * times_.back().work));
-      most_bytes =
-          std::max(most_bytes, *std::max_element(p.live.begin(), p.live.begin() + offset(p.ops.size())));
       most_bytes = std::max(most_bytes, p.budget);
+      for (const std::size_t bytes : p.live.first(p.ops.size())) most_bytes = std::max(most_bytes, bytes);
       most_stages = std::max(most_stages, p.stages.size());
-      communicates_ = communicates_ || !p.leaving.empty();
     }
     // High rows for few stages; many stages share a height that still fits on a screen.
     const bool one_row = panels.size() <= std::max<std::size_t>(2, columns());
     const double room = most_stages > 400 ? 560 : one_row ? 440 : 300;
     row_ = std::min(30.0, room / static_cast<double>(most_stages));
     // Above the highest peak there is room for its number.
-    bytes_ = 1.15 * static_cast<double>(std::max<std::size_t>(1, most_bytes));
+    bytes_ = 1.15 * static_cast<double>(most_bytes);
 
     // The left margin holds the widest label of a stage, or of a number of bytes. Columns whose rows are the same
     // stages need it once.
-    double margin = svg_writer::width_of("1023 MiB", 11);
+    double margin = Writer::width_of("1023 MiB", 11);
     for (std::size_t p = 0; p < panels.size(); ++p) margin = std::max(margin, rows(p, 0).label_width());
     margin += 20;
-    shares_labels_ = std::all_of(panels.begin(), panels.end(),
-                                 [&](const auto& p) { return p.stages.size() == most_stages; });
+    for (const picture_panel& p : panels) shares_labels_ = shares_labels_ && p.stages.size() == most_stages;
     const double between = shares_labels_ ? 28 : margin + 14;
     const double count = static_cast<double>(columns());
     const double width = (settings.width - margin - 24 - between * (count - 1)) / count;
     for (std::size_t c = 0; c < columns(); ++c) {
       const double from = margin + (width + between) * static_cast<double>(c);
-      x_.push_back({from, from + width, most_time > 0 ? most_time : 1});
+      x_.push_back({from, from + width, 0, most_time > 0 ? most_time : 1});
     }
   }
 
   std::string draw() const {
     double height = header_height;
     for (std::size_t p = 0; p < panels_.size(); p += columns()) height += row_height(p);
-    svg_writer to(settings_.width, height,
-                  "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\"");
-    to.rectangle(0, 0, settings_.width, height, "fill=\"#fff\"");
-    to.text(20, 32, settings_.title, 18, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    Writer to(settings_.width, height);
+    to.text(20, 32, settings_.title, {.size = 18, .colour = "#1d242c", .bold = true});
     draw_legend(to, 58);
     double top = header_height;
     for (std::size_t p = 0; p < panels_.size(); ++p) {
@@ -117,15 +110,13 @@ private:
   static constexpr double memory_height = 130;
   static constexpr double foot_height = 52;
 
-  static std::ptrdiff_t offset(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
-
   void check() const {
     for (const picture_panel& p : panels_)
       if (p.live.size() < p.ops.size() || p.ops.empty() || p.stages.size() == 0)
-        throw error("draw_schedules: expected stages, ops and live bytes for each of the " +
-                    std::to_string(p.ops.size()) + " ops of '" + p.name + "', found " +
-                    std::to_string(p.live.size()) +
-                    " numbers of bytes; take them from the memory plan of the same schedule");
+        throw input_error("draw_schedules: expected stages, ops and live bytes for each of the " +
+                          std::to_string(p.ops.size()) + " ops of '" + p.name + "', found " +
+                          std::to_string(p.live.size()) +
+                          " numbers of bytes; take them from the memory plan of the same schedule");
   }
 
   std::size_t columns() const { return std::clamp<std::size_t>(settings_.columns, 1, panels_.size()); }
@@ -142,12 +133,7 @@ private:
     for (const picture_panel& other : beside(p)) most = std::max(most, other.stages.size());
     return row_ * static_cast<double>(most);
   }
-  double lane_room(std::size_t p) const {
-    const auto row = beside(p);
-    const bool any =
-        std::any_of(row.begin(), row.end(), [](const auto& other) { return !other.leaving.empty(); });
-    return any ? lane_height + 10 : 0;
-  }
+  double lane_room(std::size_t p) const { return has(beside(p), picture_kind::communication) ? lane_height + 10 : 0; }
   double row_height(std::size_t p) const {
     return facts_room() + stages_height(p) + lane_room(p) + space + memory_height + foot_height;
   }
@@ -159,61 +145,58 @@ private:
             settings_.stage_names, is_labelled(p)};
   }
 
-  static bool has(const picture_panel& p, picture_kind kind) {
-    return std::any_of(p.ops.begin(), p.ops.end(), [kind](const op& o) {
-      return stage_plot::works(o) && stage_plot::kind_of(o) == kind;
-    });
+  static bool has(std::span<const picture_panel> panels, picture_kind kind) {
+    for (const picture_panel& p : panels) {
+      if (kind == picture_kind::communication && !p.leaving.empty()) return true;
+      for (const op& o : p.ops)
+        if (stage_plot::is(o, kind)) return true;
+    }
+    return false;
   }
 
   // Only what occurs is explained.
-  void draw_legend(svg_writer& to, double base) const {
+  void draw_legend(Writer& to, double base) const {
     double at = 20;
     for (std::size_t k = 0; k < picture_colours.size(); ++k) {
       const auto kind = static_cast<picture_kind>(k);
-      const bool occurs =
-          kind == picture_kind::stored || (kind == picture_kind::communication && communicates_) ||
-          std::any_of(panels_.begin(), panels_.end(), [kind](const auto& p) { return has(p, kind); });
-      if (!occurs) continue;
-      to.rectangle(at, base - 10, 12, 12, "rx=\"2\" fill=\"" + std::string(picture_colours[k]) + "\"");
-      to.text(at + 18, base, picture_words[k], 12, text_anchor::start, "fill=\"#333\"");
-      at += 18 + svg_writer::width_of(picture_words[k], 12) + 14;
+      if (kind != picture_kind::stored && !has(panels_, kind)) continue;
+      to.rectangle(at, base - 10, 12, 12, "rx=\"2\" " + paint("fill", kind));
+      to.text(at + 18, base, picture_words[k], {.size = 12, .colour = "#333"});
+      at += 18 + Writer::width_of(picture_words[k], 12) + 14;
     }
   }
 
   // One line, or two where it is narrow: the policy and what it costs. The time is the model's, made of operations
   // only; what is measured belongs in a table.
-  void draw_facts(svg_writer& to, std::size_t p, std::size_t peak, double base) const {
+  void draw_facts(Writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
-    std::string chain_facts =
+    const std::string chain_facts =
         format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
     std::string peak_facts = "peak " + format_bytes(peak);
     if (settings_.store_all_peak > 0 && peak != settings_.store_all_peak)
       peak_facts += " = " +
-                    fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
+                    format_fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
                     " of store_all";
-    std::string time_facts = "predicted time " + fixed(times_[p].work_ratio, 2) + " ×" +
+    std::string time_facts = "predicted time " + format_fixed(times_[p].work_ratio, 2) + " ×" +
                              (is_narrow() ? "" : " a step without recomputation");
     if (!panel.leaving.empty()) {
       const double exposed = (times_[p].end - times_[p].work) / times_[p].work * times_[p].work_ratio;
-      time_facts += " + " + fixed(exposed, 2) + " waiting for gradients";
+      time_facts += " + " + format_fixed(exposed, 2) + " waiting for gradients";
     }
     const double left = is_narrow() ? x_of(p).from : 20;
-    const double after_name = left + svg_writer::width_of(panel.name, 14) + 18;
-    const auto say = [&](double x, double y, const std::string& facts) {
-      to.text(x, y, facts, 12, text_anchor::start, "fill=\"#555\"");
-    };
-    to.text(left, base, panel.name, 14, text_anchor::start, "font-weight=\"bold\" fill=\"#1d242c\"");
+    const double after_name = left + Writer::width_of(panel.name, 14) + 18;
+    to.text(left, base, panel.name, {.size = 14, .colour = "#1d242c", .bold = true});
     if (is_narrow()) {
-      say(after_name, base, peak_facts);
-      say(left, base + facts_line, chain_facts + " · " + time_facts);
+      to.text(after_name, base, peak_facts, {.size = 12});
+      to.text(left, base + facts_line, chain_facts + " · " + time_facts, {.size = 12});
     } else {
-      say(after_name, base, chain_facts + " · " + peak_facts + " · " + time_facts);
+      to.text(after_name, base, chain_facts + " · " + peak_facts + " · " + time_facts, {.size = 12});
     }
   }
 
   // From the back to the front: grid, what is stored, ops, buckets, curve, and last the marks that people
   // look for.
-  void draw_panel(svg_writer& to, std::size_t p, double top) const {
+  void draw_panel(Writer& to, std::size_t p, double top) const {
     const picture_panel& panel = panels_[p];
     const timeline& times = times_[p];
     const axis_scale& x = x_of(p);
@@ -225,7 +208,7 @@ private:
     const memory_plot memory{panel.live,
                              &times,
                              x,
-                             {memory_top + memory_height, memory_top, bytes_},
+                             {memory_top + memory_height, memory_top, 0, bytes_},
                              settings_.store_all_peak,
                              "store_all",
                              panel.budget > 0 ? panel.budget : settings_.budget,
@@ -233,42 +216,40 @@ private:
     draw_facts(to, p, memory.peak(), top + 14);
 
     // Time runs through both halves.
-    const double step = decimal_step(x.most, is_narrow() ? 5 : 8);
-    for (double t = 0; t <= x.most * (1 + 1e-9); t += step) {
+    for (const double t : ticks_of({}, x, is_narrow() ? 5 : 8)) {
       to.line(x(t), stages.top, x(t), memory.y.from, "stroke=\"#eceff2\"");
-      to.text(x(t), memory.y.from + 17, svg_writer::number(t), 11, text_anchor::middle, "fill=\"#555\"");
+      to.text(x(t), memory.y.from + 17, svg_writer::number(t), {.at = text_anchor::middle});
     }
-    to.text(x.to, memory.y.from + 35, "predicted time, in forwards of the whole network", 11,
-            text_anchor::end, "fill=\"#555\"");
+    to.text(x.to, memory.y.from + 35, "predicted time, in forwards of the whole network", {.at = text_anchor::end});
     to.line(x.from, stages.bottom(), x.to, stages.bottom(), "stroke=\"#9aa3ad\"");
 
-    if (is_labelled(p)) to.text(x.from - 8, stages.top - 9, "stage", 11, text_anchor::end, "fill=\"#555\"");
+    if (is_labelled(p)) to.text(x.from - 8, stages.top - 9, "stage", {.at = text_anchor::end});
     stages.draw_labels(to);
     stages.draw_stored(to);
     for (const auto kind : {picture_kind::forward, picture_kind::recompute, picture_kind::backward})
-      if (has(panel, kind)) stages.draw_ops(to, kind);
+      if (has({&panel, 1}, kind)) stages.draw_ops(to, kind);
     if (!panel.leaving.empty()) {
       if (is_labelled(p))
-        to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", 11, text_anchor::end, "fill=\"#555\"");
+        to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", {.at = text_anchor::end});
       stages.draw_buckets(to, panel.leaving, lane, lane_height);
     }
 
     memory.draw_grid(to);
     memory.draw_curve(to);
-    draw_turn(to, p, stages.top, memory.y.from);
+    draw_loss(to, p, stages.top, memory.y.from);
     memory.draw_name(to);
     memory.draw_peak(to);
   }
 
-  // Where the way up ends and the way back begins.
-  void draw_turn(svg_writer& to, std::size_t p, double top, double bottom) const {
-    const picture_panel& panel = panels_[p];
-    const auto turn =
-        std::find_if(panel.ops.begin(), panel.ops.end(), [](const op& o) { return o.kind == op_kind::turn; });
-    if (turn == panel.ops.end() || !has(panel, picture_kind::backward)) return;
-    const double at = x_of(p)(times_[p].ops[static_cast<std::size_t>(turn - panel.ops.begin())].begin);
+  // Where the forward pass ends and the backward pass begins.
+  void draw_loss(Writer& to, std::size_t p, double top, double bottom) const {
+    const std::span<const op> ops = panels_[p].ops;
+    std::size_t loss = 0;
+    while (loss < ops.size() && ops[loss].kind != op_kind::turn) ++loss;
+    if (loss == ops.size() || !has({&panels_[p], 1}, picture_kind::backward)) return;
+    const double at = x_of(p)(times_[p].ops[loss].begin);
     to.line(at, top - 4, at, bottom, "stroke=\"#6b7683\" stroke-width=\"1\" stroke-dasharray=\"2 3\"");
-    to.text(at, top - 9, "loss", 11, text_anchor::middle, "fill=\"#555\"");
+    to.text(at, top - 9, "loss", {.at = text_anchor::middle});
   }
 
   std::span<const picture_panel> panels_;
@@ -277,7 +258,6 @@ private:
   std::vector<axis_scale> x_{}; // of each column, all equally long
   double row_ = 1;              // height of a stage's row
   double bytes_ = 1;            // top of the scale of bytes
-  bool communicates_ = false;
   bool shares_labels_ = true;
 };
 
@@ -287,23 +267,19 @@ private:
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
 //   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
-// Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG file. Above, time runs to
-// the right and the stages are rows, the first at the bottom; below is the curve of live bytes with its peak.
-// Widths are predicted times: numbers of operations. Throws cairn::error where ops and live bytes do not
-// belong together.
-inline std::string draw_schedules(std::span<const picture_panel> panels,
-                                  const picture_settings& settings = {}) {
-  return detail::schedule_picture(panels, settings).draw();
+// Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG
+// file. Above, time runs to the right and the stages are rows, the first at the bottom; below is the curve of live
+// bytes with its peak. Widths are predicted times: counts of operations. Throws input_error where ops and live bytes
+// do not belong together.
+template <class Writer = detail::svg_writer>
+std::string draw_schedules(std::span<const picture_panel> panels, const picture_settings& settings = {}) {
+  return detail::schedule_picture<Writer>(panels, settings).draw();
 }
 
 // The same for one schedule.
-inline std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
-  return draw_schedules({&panel, 1}, settings);
-}
-
-// Writes a drawing to a file, whole or not at all.
-inline void write_svg(const std::filesystem::path& path, std::string_view drawing) {
-  write_file_atomically(path, drawing);
+template <class Writer = detail::svg_writer>
+std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
+  return draw_schedules<Writer>({&panel, 1}, settings);
 }
 
 } // namespace cairn

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/report/svg.hpp>
 
 namespace cairn {
 
@@ -20,125 +21,114 @@ namespace cairn {
 //   std::fputs(results.text().c_str(), stdout);
 class table {
 public:
-  explicit table(std::vector<std::string> header) : header_(std::move(header)) {}
+  explicit table(std::vector<std::string> header) : columns_(header.size()) { lines_.push_back(std::move(header)); }
 
-  // Appends a row. Throws cairn::error unless it has one cell for each column.
+  // Appends a row. Throws input_error unless it has one cell for each column.
   table& row(std::vector<std::string> cells) {
-    if (cells.size() != header_.size())
-      throw error("table: expected a row of " + std::to_string(header_.size()) +
-                  " cells, as the header has, found " + std::to_string(cells.size()) +
-                  "; give every column a cell, empty where there is nothing to say");
-    rows_.push_back(std::move(cells));
+    if (cells.size() != columns_)
+      throw input_error("table: expected a row of " + std::to_string(columns_) +
+                        " cells, as the header has, found " + std::to_string(cells.size()) +
+                        "; give every column a cell, empty where there is nothing to say");
+    lines_.push_back(std::move(cells));
     return *this;
   }
 
   // A rule between the rows so far and those that follow, such as a sum. Only text() draws it: Markdown has none.
   table& rule() {
-    rules_.push_back(rows_.size());
+    rules_.push_back(lines_.size());
     return *this;
   }
 
-  std::size_t size() const { return rows_.size(); }
+  std::size_t size() const { return lines_.size() - 1; } // rows
 
   // For a terminal: two spaces between columns, a rule under the header.
   std::string text() const {
-    const auto columns = measure(0);
+    const columns_form columns = measure(0);
+    std::string rule;
+    for (const std::size_t width : columns.width)
+      rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
+    rule += '\n';
     std::string out;
-    const auto add = [&](const std::vector<std::string>& cells) {
-      std::string line;
-      for (std::size_t c = 0; c < cells.size(); ++c)
-        line += (c > 0 ? "  " : "") + padded(cells[c], columns[c]);
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + '\n';
-    };
-    const auto add_rule = [&] {
-      for (std::size_t c = 0; c < columns.size(); ++c)
-        out += (c > 0 ? "  " : "") + std::string(columns[c].width, '-');
+    for (std::size_t l = 0; l < lines_.size(); ++l) {
+      bool ruled = l == 1;
+      for (const std::size_t at : rules_) ruled = ruled || at == l;
+      if (ruled) out += rule;
+      out += joined(lines_[l], columns, "  ");
+      out.erase(out.find_last_not_of(' ') + 1);
       out += '\n';
-    };
-    add(header_);
-    add_rule();
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (std::ranges::find(rules_, r) != rules_.end()) add_rule();
-      add(rows_[r]);
     }
-    return out;
+    return lines_.size() == 1 ? out + rule : out;
   }
 
   // For a README or an issue: the same in GitHub's Markdown, which reads well as plain text too.
   std::string markdown() const {
-    auto header = header_;
-    auto rows = rows_;
-    for (auto& cell : header) cell = without_bars(cell);
-    for (auto& cells : rows)
+    table safe = *this;
+    for (auto& cells : safe.lines_)
       for (auto& cell : cells) cell = without_bars(cell);
-    const auto columns = table(header, rows).measure(3); // the rule under a column needs three characters
+    const columns_form columns = safe.measure(3); // the rule under a column needs three characters
+    std::string rule = "|";
+    for (std::size_t c = 0; c < columns_; ++c)
+      rule += " " + std::string(columns.width[c] - 1, '-') + (columns.right[c] ? ": |" : "- |");
     std::string out;
-    const auto add = [&](const std::vector<std::string>& cells) {
-      for (std::size_t c = 0; c < cells.size(); ++c)
-        out += (c > 0 ? " | " : "| ") + padded(cells[c], columns[c]);
-      out += " |\n";
-    };
-    add(header);
-    for (const auto& column : columns)
-      out += "| " + std::string(column.width - 1, '-') + (column.right ? ": " : "- ");
-    out += "|\n";
-    for (const auto& cells : rows) add(cells);
-    return out;
-  }
-
-private:
-  struct column_form {
-    std::size_t width = 0;
-    bool right = false;
-  };
-
-  table(std::vector<std::string> header, std::vector<std::vector<std::string>> rows)
-      : header_(std::move(header)), rows_(std::move(rows)) {}
-
-  // Characters, not bytes, of UTF-8 text: every byte but the continuations.
-  static std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-  }
-  // Begins as a number does, after a sign or a "~": what follows is taken for its unit.
-  static bool is_number(std::string_view cell) {
-    while (!cell.empty() && std::string_view("+-.~<>").find(cell.front()) != std::string_view::npos)
-      cell.remove_prefix(1);
-    return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
-  }
-  static std::string padded(const std::string& cell, const column_form& column) {
-    const std::string space(column.width - width(cell), ' ');
-    return column.right ? space + cell : cell + space;
-  }
-  // A bar or the end of a line would end a Markdown cell.
-  static std::string without_bars(const std::string& cell) {
-    std::string out;
-    for (const char c : cell)
-      out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
-    return out;
-  }
-
-  // A cell that is empty or a dash says that there is no number: it decides nothing.
-  std::vector<column_form> measure(std::size_t least) const {
-    std::vector<column_form> out(header_.size());
-    for (std::size_t c = 0; c < out.size(); ++c) {
-      bool number = false;
-      bool other = false;
-      out[c].width = std::max(least, width(header_[c]));
-      for (const auto& cells : rows_) {
-        out[c].width = std::max(out[c].width, width(cells[c]));
-        if (is_number(cells[c])) number = true;
-        else if (!cells[c].empty() && cells[c] != "-") other = true;
-      }
-      out[c].right = number && !other;
+    for (std::size_t l = 0; l < lines_.size(); ++l) {
+      out += "| " + joined(safe.lines_[l], columns, " | ") + " |\n";
+      if (l == 0) out += rule + '\n';
     }
     return out;
   }
 
-  std::vector<std::string> header_;
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<std::size_t> rules_{}; // before which rows
+private:
+  struct columns_form {
+    std::vector<std::size_t> width;
+    std::vector<std::size_t> right; // 1: aligned to the right
+  };
+
+  // Begins as a number does, after a sign or a "~": what follows is taken for its unit.
+  static bool is_number(std::string_view cell) {
+    cell.remove_prefix(std::min(cell.size(), cell.find_first_not_of("+-.~<>")));
+    return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
+  }
+  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns,
+                            const char* between) {
+    std::string out;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::string space(columns.width[c] - detail::characters(cells[c]), ' ');
+      out += (c > 0 ? between : "") + (columns.right[c] ? space + cells[c] : cells[c] + space);
+    }
+    return out;
+  }
+  // A bar or the end of a line would end a Markdown cell.
+  static std::string without_bars(const std::string& cell) {
+    std::string out;
+    for (const char c : cell) {
+      if (c == '|') out += '\\';
+      out += c == '\n' ? ' ' : c;
+    }
+    return out;
+  }
+
+  // A cell that is empty or a dash says that there is no number: it decides nothing.
+  columns_form measure(std::size_t least) const {
+    columns_form out;
+    out.width.resize(columns_, least);
+    out.right.resize(columns_, 0);
+    for (std::size_t c = 0; c < columns_; ++c) {
+      bool number = false;
+      bool other = false;
+      for (std::size_t l = 0; l < lines_.size(); ++l) {
+        const std::string& cell = lines_[l][c];
+        out.width[c] = std::max(out.width[c], detail::characters(cell));
+        if (l == 0 || cell.empty() || cell == "-") continue;
+        (is_number(cell) ? number : other) = true;
+      }
+      out.right[c] = number && !other ? 1 : 0;
+    }
+    return out;
+  }
+
+  std::size_t columns_;
+  std::vector<std::vector<std::string>> lines_{}; // the header first
+  std::vector<std::size_t> rules_{};              // before which lines
 };
 
 } // namespace cairn

@@ -20,26 +20,8 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-// A span of predicted time.
-struct time_span {
-  double begin = 0;
-  double end = 0;
-
-  constexpr double length() const { return end - begin; }
-};
-
-// When everything in a schedule happens, as far as numbers of operations tell. The unit is one forward of the
-// whole chain with nothing left out: store_all of a deep chain of products ends near 3.
-struct timeline {
-  std::vector<time_span> ops;     // for each op; a discard and a turn take no time
-  std::vector<time_span> buckets; // on their way, one after another, in the order in which they leave
-  double work = 0;                // the end of the last op
-  double end = 0;                 // of everything
-  double work_ratio = 1;          // work relative to a step that recomputes nothing
-};
-
-// The stages after whose backward the buckets leave. A bucket names a leaf layer, counted as backward
-// finishes them; a stage may have several inside. `element` is the size of a gradient in bytes.
+// The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
+// them; a stage that is a block has several. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures(const chain& c, std::span<const bucket> buckets,
                                                 std::size_t element) {
   std::vector<bucket_departure> out;
@@ -48,9 +30,9 @@ inline std::vector<bucket_departure> departures(const chain& c, std::span<const 
     std::size_t finished = 0;
     while (position > 0 && finished <= b.leaves_after) finished += c[--position].leaves;
     if (finished <= b.leaves_after)
-      throw error("departures: expected a bucket to leave after one of the " + std::to_string(finished) +
-                  " layers of the chain, found layer " + std::to_string(b.leaves_after) +
-                  "; make the buckets and the chain from the same network");
+      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(finished) +
+                        " layers of the chain, found layer " + std::to_string(b.leaves_after) +
+                        "; make the buckets and the chain from the same network");
     out.push_back({position, b.size() * element});
   }
   return out;
@@ -58,15 +40,31 @@ inline std::vector<bucket_departure> departures(const chain& c, std::span<const 
 
 namespace detail {
 
+// A span of predicted time.
+struct time_span {
+  double begin = 0;
+  double end = 0;
+
+  constexpr double length() const { return end - begin; }
+};
+
+// When everything in a schedule happens, as far as counts of operations tell. The unit is one forward of the
+// whole chain with nothing left out: store_all of a deep chain of products ends near 3.
+struct timeline {
+  std::vector<time_span> ops;     // for each op; what computes nothing takes no time
+  std::vector<time_span> buckets; // in flight, one after another, in the order in which they leave
+  double work = 0;                // the end of the last op
+  double end = 0;                 // of everything
+  double work_ratio = 1;          // work relative to a step that recomputes nothing
+};
+
 // Operations of one op for one sample, as flops() counts them.
 inline double op_flops(const chain& c, const op& o) {
   return static_cast<double>(flops(c, std::span<const op>{&o, 1}));
 }
 
-} // namespace detail
-
 // `flops_per_byte`: how many operations a rank does in the time in which one byte of gradients is reduced.
-// Chains whose stages tell no operations count every op as one.
+// In a chain whose stages state no operations every op counts as one.
 inline timeline make_timeline(const chain& c, std::span<const op> ops,
                               std::span<const bucket_departure> leaving = {}, double flops_per_byte = 0) {
   double forward = 0;
@@ -74,9 +72,9 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   for (std::size_t i = 0; i < c.size(); ++i) {
     forward += static_cast<double>(c[i].forward_flops);
     const bool gives = i > c.lowest_backward() || c.lent;
-    once += detail::op_flops(c, {.wants_output = true, .position = static_cast<std::uint32_t>(i)});
+    once += op_flops(c, {.wants_output = true, .position = static_cast<std::uint32_t>(i)});
     if (i >= c.lowest_backward())
-      once += detail::op_flops(c, {.kind = op_kind::backward,
+      once += op_flops(c, {.kind = op_kind::backward,
                                    .wants_input_gradient = gives,
                                    .position = static_cast<std::uint32_t>(i)});
   }
@@ -91,7 +89,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   std::vector<double> done(c.size(), 0); // when the backward of a stage ends
   for (const op& o : ops) {
     const bool works = o.kind == op_kind::forward || o.kind == op_kind::backward;
-    const double work = !works ? 0 : counted ? detail::op_flops(c, o) : 1;
+    const double work = !works ? 0 : counted ? op_flops(c, o) : 1;
     const double begin = out.work;
     out.work += work / forward;
     out.ops.push_back({begin, out.work});
@@ -106,7 +104,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   double free = 0;
   for (const bucket_departure& b : leaving) {
     if (b.position >= c.size())
-      throw error("make_timeline: expected a bucket to leave after a stage below " +
+      throw input_error("make_timeline: expected a bucket to leave after a stage below " +
                   std::to_string(c.size()) + ", found stage " + std::to_string(b.position) +
                   "; make departures and chain from one network");
     const double begin = std::max(free, done[b.position]);
@@ -116,5 +114,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   }
   return out;
 }
+
+} // namespace detail
 
 } // namespace cairn

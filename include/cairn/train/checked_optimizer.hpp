@@ -18,6 +18,7 @@ template <class O>
 concept has_states = requires(const O& o) {
   { o.states() } -> std::same_as<std::size_t>;
   { O::max_states } -> std::convertible_to<std::size_t>;
+  requires(O::max_states <= most_optimizer_states);
 };
 template <class O, class Queue, class T>
 concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) {
@@ -36,7 +37,7 @@ struct optimizer_sentences {
         "states, max_states and update; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 2,
                   "optimizer: states or max_states is missing or has another signature, expected std::size_t "
-                  "states() const and static constexpr std::size_t max_states; see "
+                  "states() const and static constexpr std::size_t max_states, at most 4; see "
                   "checked_optimizer<type, queue, number>");
     static_assert(
         Checked::steps != 3,

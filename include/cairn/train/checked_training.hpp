@@ -11,10 +11,11 @@
 #include <cairn/device/device.hpp>
 #include <cairn/layer/checked_calls.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/checked_loss.hpp>
-#include <cairn/net/parts.hpp>
+#include <cairn/net/checked_network.hpp>
+#include <cairn/train/checked_loss.hpp>
 #include <cairn/train/checked_optimizer.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/wrong_arguments.hpp>
 
 // What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
 // fault is one error, in a sentence; what would have been the trainer is then made of stand-ins, so that it stays the only.
@@ -78,32 +79,6 @@ struct update_after_sentence {
   }
 };
 
-struct inputs_sentence {
-  template <class Inputs>
-  static constexpr bool right() {
-    static_assert(is_right<Inputs>,
-                  "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
-    return false;
-  }
-};
-struct targets_sentence {
-  template <class Targets>
-  static constexpr bool right() {
-    static_assert(is_right<Targets>,
-                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
-    return false;
-  }
-};
-struct function_sentence {
-  template <class Networks>
-  static constexpr bool right() {
-    static_assert(is_right<Networks>,
-                  "trainer: the parameters of a network that computes something else have no place here; see "
-                  "other_function<this network, that network>");
-    return false;
-  }
-};
-
 } // namespace detail
 
 // Arguments of a trainer that cannot be there, as culprits of an error (core/explain.hpp).
@@ -120,21 +95,7 @@ struct fifth_argument : detail::number_sentence {};
 template <class Argument>
 struct sixth_argument : detail::device_sentence {};
 
-// Arguments of its functions that cannot be there.
-template <class Found, class Expected>
-struct wrong_inputs : detail::inputs_sentence {};
-template <class Loss, class Found>
-struct wrong_targets : detail::targets_sentence {};
-template <class Own, class Other>
-struct other_function : detail::function_sentence {};
-
 namespace detail {
-
-// Says what is wrong, in one error.
-template <class Culprit>
-constexpr void refuse() {
-  static_cast<void>(Culprit::template right<Culprit>());
-}
 
 template <class Batch>
 inline constexpr bool is_batch = false;
@@ -146,8 +107,8 @@ template <class Queue, class T>
 struct callable {
   template <class Part>
   static constexpr bool layer = has_forward<Part, Queue, T>&& has_backward<Part, Queue, T>;
-  template <class Block>
-  static constexpr bool block = true;
+  template <class Part>
+  static constexpr bool group = true;
 };
 
 // What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
@@ -173,7 +134,7 @@ struct training_culprit {
   static auto between() {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
     if constexpr (Loss::accepts(Plan::output_shape)) return type_of<nothing_wrong>{};
-    else return type_of<loss_joint<Loss, last, typename dims_of<typename Plan::output>::type>>{};
+    else return type_of<loss_joint<Loss, last, typename tensor_type<typename Plan::output>::type>>{};
   }
   template <class Whole>
   static auto culprit() {

@@ -7,7 +7,7 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/memory.hpp>
-#include <cairn/net/composite.hpp>
+#include <cairn/net/fused_update.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/gradient_windows.hpp>
 

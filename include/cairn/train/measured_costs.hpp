@@ -10,15 +10,29 @@
 #include <vector>
 
 #include <cairn/core/random.hpp>
-#include <cairn/data/random_normal.hpp>
+#include <cairn/core/random_normal.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/core/tensors.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/plan/ledger.hpp>
-#include <cairn/train/parameters.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/train/replica.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
+template <class T, class List>
+void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].type == element::real)
+      fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
+}
+
+} // namespace detail
 
 // What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
 // steps of store_all, each op timed by itself, on normal numbers. memory_curve{measured_costs<Net, 64>()} then solves with
@@ -28,27 +42,27 @@ namespace cairn {
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
 std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
-  using plan = typename memory_curve<Model, Batch, T>::plan;
-  static_assert(!plan::several && !plan::fused,
-                "measured_costs: it times networks of one tensor, without a fused update");
+  using curve = memory_curve<Model, Batch, T>;
+  using plan = typename curve::plan;
+  static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
   using clock = std::chrono::steady_clock;
-  const auto& code = program_of<plan, T, typename Device::queue>;
-  Device device(options);
-  auto parameters = device.allocate(plan::parameter_block * sizeof(T));
+  detail::replica_of<plan, typename curve::net, T, Device, true> timed(options, seed{1}, plan::trained::memory.arena);
+  Device& device = timed.device();
   auto gradients = device.allocate(plan::parameter_block * sizeof(T));
-  auto state = device.allocate(plan::state_block * sizeof(T));
-  auto arena = device.allocate(plan::trained::memory.arena);
-  initialize(code, std::span<T>{reinterpret_cast<T*>(parameters.data()), plan::parameter_block}, seed{1});
-  std::vector<T> inputs(Batch * plan::input_shape.size());
-  fill_normal(std::span<T>(inputs), random_key{.seed = 1});
-
   const gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
-  frame<T> lent;
-  lent.rows = Batch;
-  lent[region::input] = reinterpret_cast<std::byte*>(inputs.data());
-  lent[region::workspace] = arena.data();
-  lent.parameters = reinterpret_cast<const T*>(parameters.data());
-  lent.state = reinterpret_cast<T*>(state.data());
+
+  constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
+  constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
+  auto inputs = device.allocate(inputs_at.size);
+  auto constants = device.allocate(constants_at.size);
+  const tensors<T> given{inputs.data(), inputs_at.offsets.data()};
+  const tensors<T> shared{constants.data(), constants_at.offsets.data()};
+  detail::fill_real<T>(plan::inputs, given, Batch);
+  detail::fill_real<T>(plan::constants, shared, Batch);
+
+  frame<T> lent = timed.lend(Batch, pass::forward);
+  lent.inputs = given.to_read();
+  lent.constants = shared.to_read();
   lent.gradients = &place;
   lent.random = {.seed = 1};
 
@@ -59,12 +73,12 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
       const op& o = plan::training.ops()[t];
       if (o.kind == op_kind::turn) { // stands for a loss
         const operands& at = plan::trained::memory.at[t];
-        const std::span<T> gradient{lent.numbers(at.output_gradient), Batch * plan::output_shape.size()};
+        const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});
         for (T& g : gradient) g /= static_cast<T>(Batch);
       }
       const auto start = clock::now();
-      run_op(code, device.compute(), lent, t);
+      run_op(timed.code(), device.compute(), lent, t);
       const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
       std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
                                   : o.kind == op_kind::backward ? &costs[o.position].backward

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
 #include <string>
 #include <type_traits>
 
@@ -36,7 +35,7 @@ void check_layout(const Range& range, const char* where) {
     for (std::size_t axis = range.shape().size(); axis-- > 0;) {
       const auto extent = static_cast<std::size_t>(range.shape()[axis]);
       if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
-        throw error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
+        throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
                     std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
                     std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
       expected *= extent;
@@ -62,17 +61,17 @@ std::size_t count_rows(const Range& range, std::size_t each, std::size_t most, c
                   range.shape()[0];
                 }) {
     if (range.shape().size() > 1 && each * static_cast<std::size_t>(range.shape()[0]) != size)
-      throw error(std::string(where) + ": expected samples of " + std::to_string(each) +
+      throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) +
                   " numbers, found an array of " + std::to_string(range.shape()[0]) + " samples with " +
                   std::to_string(size) + " numbers in all; the first axis counts the samples");
   }
   if (size == 0 || size % each != 0)
-    throw error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
+    throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
                 std::to_string(size) + " numbers, which is no whole number of samples");
   const std::size_t rows = size / each;
   if (rows > most)
-    throw error(std::string(where) + ": expected at most " + std::to_string(most) +
-                " samples, the batch that the trainer was planned for, found " + std::to_string(rows) +
+    throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
+                " samples, the batch that was planned for, found " + std::to_string(rows) +
                 "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
   return rows;
 }

@@ -6,8 +6,8 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/train/checked_training.hpp>
+#include <cairn/train/loss.hpp>
 #include <cairn/train/samples.hpp>
 
 namespace cairn::detail {
@@ -20,13 +20,13 @@ void check_targets(std::size_t rows, const Targets& targets, std::size_t each, s
     refuse<wrong_targets<Loss, number_of<Targets>>>();
   const std::size_t found = count_rows(targets, each, most, "trainer, targets");
   if (found != rows)
-    throw error("trainer: expected targets for " + std::to_string(rows) +
+    throw input_error("trainer: expected targets for " + std::to_string(rows) +
                 " samples, as many as there are inputs, found " + std::to_string(found));
 }
 
 // The mean loss over `rows` outputs, and its derivative by them, unless that is null.
 template <class Loss, class T, class Queue, numbers Targets>
-double take_loss(Queue& queue, std::size_t rows, const shape& output_shape, const Targets& targets,
+double take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Targets& targets,
                  const T* output, T* gradient) {
   using target = number_of<Targets>;
   double loss = 0;
@@ -37,7 +37,7 @@ double take_loss(Queue& queue, std::size_t rows, const shape& output_shape, cons
   call.targets = first_number(targets);
   call.output_gradient = gradient;
   call.loss = &loss;
-  if constexpr (Loss::template takes<T, target>) Loss::run(queue, call); // else there is an error
+  if constexpr (Loss::template takes<T, target>) function.run(queue, call); // else there is an error
   return loss;
 }
 

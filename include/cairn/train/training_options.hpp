@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include <cairn/train/clip.hpp>
+#include <cairn/train/rate_schedule.hpp>
 
 namespace cairn {
 
-// The options of a trainer of a fused_update: those of another one, but clipping. There is no norm of all gradients to clip
-// by: when the last one is known, most parameters are updated.
-struct fused_training_options {
-  std::size_t threads = 1;
-  bool check_loss = false;
-  detail::no_clip clip{};
-};
-
-// What a trainer may be told besides its types.
+// Everything that a trainer is told besides its types and its optimizer, by name:
+//
+//   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
+//
+// Solved is a step that was solved when the program runs. A fused update has no norm of all gradients to clip by: when the
+// last one is known, most parameters are updated.
+template <class Loss, class Solved, bool Fused>
 struct training_options {
-  std::size_t threads = 1; // inside one operation, on a device that has a choice
-  bool check_loss = false; // throw when a loss is not a finite number, before anything is updated
-  clip_norm clip{};        // of the gradients, over all ranks and micro-batches
-
-  template <std::same_as<fused_training_options> Fused>
-  constexpr operator Fused() const {
-    static_assert(sizeof(Fused) == 0,
-                  "fused_update: training_options have a clip, which a fused update cannot do; "
-                  "give its trainer fused_training_options");
-    return {};
-  }
+  std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
+  std::size_t threads = 1;       // inside one operation, on a device that has a choice
+  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
+  rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
+  std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
+  Loss loss{};                   // with other numbers than its defaults
+  Solved schedule{};             // solved when the program runs: memory_curve::within() [the model's policy]
 };
 
 } // namespace cairn

@@ -8,8 +8,8 @@
 #include <cairn/core/random.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/checked_network.hpp>
-#include <cairn/net/loss.hpp>
 #include <cairn/train/checked_training.hpp>
+#include <cairn/train/loss.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/training_options.hpp>
 
@@ -49,9 +49,10 @@ requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
 public:
   using communicator_type = typename detail::replica<Model>::communicator_type;
 
-  explicit trainer(const Optimizer&, seed = {}, training_options = {})
-      : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
-  trainer(communicator_type&, const Optimizer&, seed = {}, training_options = {})
+  using options = typename detail::stand_in_trainer<T>::options;
+
+  explicit trainer(const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+  trainer(communicator_type&, const Optimizer&, options = {})
       : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
 };
 

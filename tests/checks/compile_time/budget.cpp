@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/plan/budget.hpp>
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/solve/budget.hpp>
 
 using namespace cairn;
 

@@ -20,7 +20,7 @@ bool like_reference(std::size_t count, std::size_t threads) {
   cpu device({.threads = threads});
   const auto x = steps<T>(-1, 1, count + 2);
   std::vector<T> expected(count + 1, T{9}), found(count + 1, T{9});
-  dropout_reference(count, expected.data(), x.data(), key, third);
+  detail::dropout_reference(count, expected.data(), x.data(), key, third);
   dropout(device.compute(), count, found.data(), x.data(), key, third);
   return expected == found;
 }

@@ -22,6 +22,7 @@ CAIRN_TEST_FUNCTION(exponential, detail::exponential(x))
 CAIRN_TEST_FUNCTION(square_root, detail::square_root(x))
 CAIRN_TEST_FUNCTION(hyperbolic_tangent, detail::hyperbolic_tangent(x))
 CAIRN_TEST_FUNCTION(logistic, detail::logistic(x))
+CAIRN_TEST_FUNCTION(logarithm_of_one_plus, detail::logarithm_of_one_plus(x))
 CAIRN_TEST_FUNCTION(below, detail::normal_at(x).below)
 CAIRN_TEST_FUNCTION(density, detail::normal_at(x).density)
 #undef CAIRN_TEST_FUNCTION
@@ -42,6 +43,7 @@ TEST_CASE("elementary: error bounds on every instruction set") {
   CHECK(largest_error(hyperbolic_tangent{}, -10, 10, [](double x) { return std::tanh(x); }) < 4e-7);
   CHECK(largest_error(hyperbolic_tangent{}, -1e-3, 1e-3, [](double x) { return std::tanh(x); }) < 4e-7);
   CHECK(largest_error(logistic{}, -87, 30, [](double x) { return 1 / (1 + std::exp(-x)); }) < 4e-7);
+  CHECK(largest_error(logarithm_of_one_plus{}, 0, 1, [](double x) { return std::log1p(x); }) < 3e-7);
   const auto exact = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
   CHECK(largest_error(below{}, -5, 8, exact) < 1e-6);
   CHECK(largest_error(below{}, -13, -5, exact) < 1e-5);
@@ -54,6 +56,7 @@ TEST_CASE("elementary: bits do not depend on where an element lies") {
   CHECK(bits_stay(square_root{}, 0, 5));
   CHECK(bits_stay(hyperbolic_tangent{}, -5, 5));
   CHECK(bits_stay(logistic{}, -90, 90));
+  CHECK(bits_stay(logarithm_of_one_plus{}, 0, 1));
   CHECK(bits_stay(below{}, -14, 14));
   CHECK(bits_stay(density{}, -14, 14));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct rotated {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& a, T& b, T c) const {
     const T sum = a + T{3} * b * c;
-    b = detail::select(a < c, a * a, c);
+    b = detail::blend(a < c, a * a, c);
     a = sum;
   }
 };
@@ -27,8 +27,8 @@ bool right(std::size_t count, std::size_t threads) {
   cpu device({.threads = threads});
   const auto a = steps<T>(-2, 1, count + 2), b = steps<T>(1, 5, count + 2), c = steps<T>(-1, -2, count + 2);
   std::vector<T> first(count + 1, T{7}), second(count + 1, T{7});
-  elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
-              std::array{a.data(), b.data(), c.data()});
+  detail::elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
+                      std::array{a.data(), b.data(), c.data()});
   bool good = first[count] == T{7} && second[count] == T{7}; // nothing behind the end
   for (std::size_t i = 0; i < count; ++i) {
     good = good &&
@@ -57,8 +57,9 @@ TEST_CASE("elementwise: a result may lie on an operand") {
     const auto c = steps<float>(-1, -2, count);
     std::vector<float> first(count), second(count);
     const std::array<const float*, 3> operands{a.data(), b.data(), c.data()};
-    elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()}, operands);
-    elementwise(device.compute(), count, rotated{}, std::array{a.data(), b.data()}, operands);
+    detail::elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
+                        operands);
+    detail::elementwise(device.compute(), count, rotated{}, std::array{a.data(), b.data()}, operands);
     CHECK(a == first);
     CHECK(b == second);
   }
@@ -73,9 +74,9 @@ TEST_CASE("elementwise: an element's bits do not depend on where it lies") {
   CHECK(bits_ignore_cuts<2>(rotated{}, wide));
 }
 
-TEST_CASE("select: takes one side, bit for bit") {
-  CHECK(detail::select(true, 1.5F, 2.5F) == 1.5F);
-  CHECK(detail::select(false, 1.5, 2.5) == 2.5);
-  CHECK(std::signbit(detail::select(true, -0.0F, 1.0F)));
-  CHECK(std::isnan(detail::select(false, 1.0F, NAN)));
+TEST_CASE("blend: takes one side, bit for bit") {
+  CHECK(detail::blend(true, 1.5F, 2.5F) == 1.5F);
+  CHECK(detail::blend(false, 1.5, 2.5) == 2.5);
+  CHECK(std::signbit(detail::blend(true, -0.0F, 1.0F)));
+  CHECK(std::isnan(detail::blend(false, 1.0F, NAN)));
 }

@@ -11,14 +11,14 @@ TEST_CASE("sum_in_lanes: every term once") {
           static_cast<double>(count * (count + 1) / 2));
 }
 
-TEST_CASE("ordered_sum: every item once, in parts that only the number of items decides") {
+TEST_CASE("sum_of_parts: every item once, in parts that only the number of items decides") {
   for (const std::size_t items : {0U, 1U, 7U, 4096U, 100000U, 1234567U}) {
     double sums[2] = {};
     for (const std::size_t threads : {1U, 2U}) {
       cpu device({.threads = threads});
       // Parts of very different size, so that another order gives other bits.
       sums[threads - 1] =
-          detail::ordered_sum(device.compute(), items, 16, [](std::size_t begin, std::size_t end, auto) {
+          detail::sum_of_parts(device.compute(), items, 16, [](std::size_t begin, std::size_t end, auto) {
             double sum = 0;
             for (std::size_t i = begin; i < end; ++i) sum += 1.0 / static_cast<double>(i + 1);
             return sum;

@@ -78,7 +78,7 @@ struct operands {
   void multiply(cpu::queue& queue, instruction_set isa, unsigned which) {
     detail::multiply_on(queue, isa, detail::product<T>(c.view(), a.view(), b.view(), form, then(which)));
   }
-  void multiply_plainly(unsigned which) { matmul_reference(c.view(), a.view(), b.view(), form, then(which)); }
+  void multiply_plainly(unsigned which) { detail::matmul_reference(c.view(), a.view(), b.view(), form, then(which)); }
 };
 
 // Bit for bit, NaN included, and what lies between the rows as well.

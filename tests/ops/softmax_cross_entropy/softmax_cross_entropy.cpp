@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "../../reference/differences.hpp"
+#include "../../reference/values.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
 using namespace cairn;
@@ -113,4 +115,132 @@ TEST_CASE("softmax_cross_entropy: a target that is no class is an error, and not
     }
     CHECK((x == before && loss == 7));
   }
+}
+
+namespace {
+
+// The formula with options, one row after another, in double.
+template <class T>
+outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::size_t classes,
+              const cross_entropy_options<T>& options) {
+  const auto weight = [&](std::size_t c) {
+    return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
+  };
+  const double a = options.label_smoothing;
+  outcome out{0, std::vector<double>(x.size())};
+  double total = 0, every = 0;
+  for (const int t : targets)
+    if (t != options.ignore_index) total += weight(static_cast<std::size_t>(t));
+  for (std::size_t c = 0; c < classes; ++c) every += weight(c);
+  for (std::size_t row = 0; row < targets.size(); ++row) {
+    if (targets[row] == options.ignore_index) continue;
+    const T* const first = x.data() + row * classes;
+    const auto t = static_cast<std::size_t>(targets[row]);
+    double most = -INFINITY, sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) most = std::max(most, static_cast<double>(first[c]));
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(first[c]) - most);
+    const double spread = a / static_cast<double>(classes);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double logarithm = static_cast<double>(first[c]) - most - std::log(sum);
+      const double share = (c == t ? (1 - a) * weight(t) : 0) + spread * weight(c);
+      out.loss -= share * logarithm / total;
+      out.gradient[row * classes + c] =
+          (((1 - a) * weight(t) + spread * every) * std::exp(logarithm) - share) / total;
+    }
+  }
+  return out;
+}
+
+template <class T>
+double options_distance_from_torch(const std::string& name, const cross_entropy_options<T>& options) {
+  cpu device;
+  auto x = reference_numbers<T>(name + "/output");
+  const auto targets = reference_numbers<std::int64_t>(name + "/targets");
+  double loss = 0;
+  const matrix<const T> logits{x.data(), targets.size(), x.size() / targets.size()};
+  softmax_cross_entropy(device.compute(), &loss, x.data(), logits, targets.data(), options);
+  return std::max(largest_difference<double>({loss}, reference_values(name + "/loss")),
+                  largest_difference(x, reference_values(name + "/output_gradient")));
+}
+
+template <class T>
+void check_options_with_torch(double tolerance) {
+  const auto weights = reference_numbers<T>("cross_entropy_options/class_weights");
+  CHECK(options_distance_from_torch<T>("cross_entropy_ignore", {}) < tolerance);
+  CHECK(options_distance_from_torch<T>("cross_entropy_smoothing", {.label_smoothing = 0.1}) < tolerance);
+  CHECK(options_distance_from_torch<T>("cross_entropy_weights", {.class_weights = weights.data()}) <
+        tolerance);
+  const cross_entropy_options<T> all{
+      .ignore_index = 3, .label_smoothing = 0.25, .class_weights = weights.data()};
+  CHECK(options_distance_from_torch<T>("cross_entropy_all", all) < tolerance);
+}
+
+template <class T>
+void check_options(std::size_t rows, std::size_t classes, double tolerance) {
+  auto x = steps<T>(-9, 8, rows * classes + 1);
+  x.pop_back();
+  const auto weights = steps<T>(0.5, 2, classes + 1);
+  std::vector<int> targets(rows);
+  for (std::size_t row = 0; row < rows; ++row)
+    targets[row] = row % 5 == 2 ? -1 : static_cast<int>(row * 7 % classes);
+  const cross_entropy_options<T> options{
+      .ignore_index = -1, .label_smoothing = 0.2, .class_weights = weights.data()};
+  const outcome expected = plain(x, targets, classes, options);
+  double losses[3] = {};
+  for (const std::size_t threads : {1U, 2U}) {
+    cpu device({.threads = threads});
+    auto gradient = x; // in place
+    const matrix<const T> logits{gradient.data(), rows, classes};
+    T* const unwanted = nullptr;
+    softmax_cross_entropy(device.compute(), &losses[2], unwanted, logits, targets.data(), options);
+    softmax_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, targets.data(),
+                          options);
+    CHECK(largest_difference(gradient, expected.gradient) < tolerance);
+    CHECK(losses[2] == losses[threads - 1]); // the loss does not depend on whether the gradient is wanted
+  }
+  CHECK(losses[0] == losses[1]);
+  CHECK(losses[0] == doctest::Approx(expected.loss).epsilon(tolerance));
+}
+
+} // namespace
+
+TEST_CASE("softmax_cross_entropy with options: PyTorch's numbers") {
+  check_options_with_torch<float>(1e-6);
+  check_options_with_torch<double>(1e-15);
+}
+
+TEST_CASE("softmax_cross_entropy with options: the formula, on any number of threads, the gradient over the "
+          "logits") {
+  for (const std::size_t classes : {2U, 10U, 19U, 1500U, 5000U}) {
+    check_options<float>(7, classes, 1e-6);
+    check_options<double>(7, classes, 1e-14);
+  }
+  check_options<float>(1000, 10, 1e-6);
+}
+
+TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or weigh nothing, have no loss and "
+          "no gradient") {
+  cpu device;
+  const std::vector<int> ignored{-100, -100}, chosen{0, 0};
+  const std::vector<float> weights{0, 1};
+  for (const bool all_ignored : {true, false}) {
+    std::vector<float> x{1, 2, 3, 4};
+    double loss = 7;
+    const cross_entropy_options<float> options{.class_weights = weights.data()};
+    softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 2},
+                          all_ignored ? ignored.data() : chosen.data(), options);
+    CHECK(loss == 0);
+    CHECK((x == std::vector<float>{0, 0, 0, 0}));
+  }
+}
+
+TEST_CASE("softmax_cross_entropy with options: a target that is neither a class nor ignored is an error") {
+  cpu device;
+  std::vector<float> x{1, 2, 3, 4};
+  const std::vector<int> targets{-100, -99};
+  double loss = 7;
+  CHECK_THROWS_AS(softmax_cross_entropy(device.compute(), &loss, x.data(),
+                                        matrix<const float>{x.data(), 2, 2}, targets.data(), {}),
+                  error);
+  CHECK((loss == 7 && x == std::vector<float>{1, 2, 3, 4}));
 }

@@ -39,10 +39,10 @@ struct trace {
 };
 
 template <class Replica>
-std::vector<trace> run(int ranks, training_options options = {}) {
+std::vector<trace> run(int ranks, clip_norm clip = {}) {
   std::vector<trace> out(static_cast<std::size_t>(ranks));
   threads{ranks}.run([&](threads::rank& rank) {
-    trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, seed{3}, options};
+    trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3, .clip = clip}};
     for (int step = 0; step < steps; ++step) {
       const samples s = samples_of(step, rank.rank());
       const double loss = t.step(s.x, s.y);
@@ -53,8 +53,8 @@ std::vector<trace> run(int ranks, training_options options = {}) {
 }
 
 // The same samples as micro-batches of one rank, which stores everything and is alone.
-trace run_alone(int micro_batches, training_options options = {}) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{3}, options};
+trace run_alone(int micro_batches, clip_norm clip = {}) {
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3, .clip = clip}};
   trace out;
   for (int step = 0; step < steps; ++step) {
     double first = 0;
@@ -73,9 +73,9 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 template <class Replica>
-void check(const trace& want, int ranks, training_options options = {}) {
+void check(const trace& want, int ranks, clip_norm clip = {}) {
   CAPTURE(ranks);
-  const std::vector<trace> got = run<Replica>(ranks, options);
+  const std::vector<trace> got = run<Replica>(ranks, clip);
   CHECK(got[0].losses == want.losses);
   for (const trace& rank : got) {
     CHECK(rank.checksum == want.checksum);
@@ -117,7 +117,7 @@ TEST_CASE("ddp: it does not matter whether buckets overlap with backward") {
 }
 
 TEST_CASE("ddp: clipping sees the gradients of all ranks") {
-  const training_options clips{.clip = {0.25}};
+  const clip_norm clips{0.25};
   for (const int ranks : {1, 2, 3}) {
     const trace want = run_alone(ranks, clips);
     CHECK(want.norms[0] > 0.25);
@@ -129,7 +129,7 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
   const auto run_twice = []<class Replica>(Replica*) {
     std::vector<trace> out(2);
     threads{2}.run([&](threads::rank& rank) {
-      trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, seed{3}};
+      trainer<Replica, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
       for (int step = 0; step < steps; ++step) {
         const samples a = samples_of(step, rank.rank()), b = samples_of(step, 2 + rank.rank());
         t.accumulate(a.x, a.y);
@@ -147,7 +147,7 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
   CHECK(a.checksum == b.checksum);
   CHECK(a.losses == b.losses);
   // The same as four micro-batches on one rank, but for the order of the additions.
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{3}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3}};
   for (const int part : {0, 1, 2}) {
     const samples s = samples_of(0, part);
     t.accumulate(s.x, s.y);
@@ -162,10 +162,10 @@ TEST_CASE("ddp: all ranks begin with the parameters of rank 0") {
   std::vector<std::uint64_t> start(2);
   threads{2}.run([&](threads::rank& rank) {
     trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{
-        rank, testing::momentum, seed{static_cast<std::uint64_t>(rank.rank())}};
+        rank, testing::momentum, {.seed = static_cast<std::uint64_t>(rank.rank())}};
     start[static_cast<std::size_t>(rank.rank())] = t.checksum();
   });
   CHECK(start[0] == start[1]);
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{0}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 0}};
   CHECK(t.checksum() == start[0]);
 }

@@ -38,7 +38,7 @@ template <class Replica, class Optimizer>
 std::vector<trace> run(int ranks, const Optimizer& optimizer) {
   std::vector<trace> out(static_cast<std::size_t>(ranks));
   threads{ranks}.run([&](threads::rank& rank) {
-    trainer<Replica, CrossEntropyLoss, Optimizer, batch<6>> t{rank, optimizer, seed{3}};
+    trainer<Replica, CrossEntropyLoss, Optimizer, batch<6>> t{rank, optimizer, {.seed = 3}};
     if (decltype(t)::fused)
       t.on_discard(
           {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
@@ -86,7 +86,7 @@ TEST_CASE("ddp: a fused update leaves nothing to be read after it") {
   const auto states = []<class Replica>(Replica*) {
     std::vector<std::uint64_t> out(2);
     threads{2}.run([&](threads::rank& rank) {
-      trainer<Replica, CrossEntropyLoss, testing::used_up, batch<6>> t{rank, {}, seed{3}};
+      trainer<Replica, CrossEntropyLoss, testing::used_up, batch<6>> t{rank, {}, {.seed = 3}};
       const samples s(6, static_cast<std::uint32_t>(rank.rank()));
       t.step(s.x, s.y);
       out[static_cast<std::size_t>(rank.rank())] = checksum(std::as_bytes(t.optimizer_state(0)));
@@ -107,7 +107,7 @@ TEST_CASE("ddp: a fused update uses a bucket when the next one has left, so that
       ddp<fused_update<Net>, recording::communicator<recording::forgets::nothing>, bucket_bytes<2000>>,
       CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
   fused_trainer::communicator_type comm;
-  fused_trainer t{comm, testing::momentum, seed{3}};
+  fused_trainer t{comm, testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   t.step(s.x, s.y);
   std::string order, expected;
@@ -132,8 +132,8 @@ TEST_CASE("ddp: ranks with a fused update and ranks without refuse to start") {
   const auto meeting = []<class First, class Second>(First*, Second*) {
     return text_of([] {
       threads{2}.run([](threads::rank& rank) {
-        if (rank.rank() == 0) trainer<First, CrossEntropyLoss, SGD, batch<6>>{rank, SGD{}, seed{1}};
-        else trainer<Second, CrossEntropyLoss, SGD, batch<6>>{rank, SGD{}, seed{1}};
+        if (rank.rank() == 0) trainer<First, CrossEntropyLoss, SGD, batch<6>>{rank, SGD{}, {.seed = 1}};
+        else trainer<Second, CrossEntropyLoss, SGD, batch<6>>{rank, SGD{}, {.seed = 1}};
       });
     });
   };
@@ -153,15 +153,15 @@ TEST_CASE("ddp: ranks with a fused update and ranks without refuse to start") {
 }
 
 TEST_CASE("ddp: a rank that fails inside a fused update ends the job with its message, in time") {
-  for (const auto what : {fault::kind::fails_to_start, fault::kind::fails_in_wait}) {
+  for (const auto what : {injected_fault::kind::fails_to_start, injected_fault::kind::fails_in_wait}) {
     const auto start = std::chrono::steady_clock::now();
     int reached = 0;
     const std::string text = text_of([&] {
       threads{3}.run([&](threads::rank& rank) {
         // Calls 0 to 3 are those of the meeting: this is the third bucket of the second step.
-        fault_injecting faulty(rank, rank.rank() == 1 ? fault{what, 4 + 15 + 2} : fault{});
+        fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{what, 4 + 15 + 2} : injected_fault{});
         trainer<ddp<fused_update<Net>, decltype(faulty), bucket_bytes<1>>, CrossEntropyLoss, SGD, batch<6>> t{
-            faulty, testing::momentum, seed{1}};
+            faulty, testing::momentum, {.seed = 1}};
         const samples s(6, 1);
         for (int step = 0; step < 4; ++step) {
           t.step(s.x, s.y);

@@ -37,7 +37,7 @@ struct observed {
 
   observed() {
     typename trainer_type::communicator_type comm;
-    trainer_type t{comm, testing::momentum, seed{3}};
+    trainer_type t{comm, testing::momentum, {.seed = 3}};
     const samples s(6, 1);
     t.step(s.x, s.y);
     const auto* const first = reinterpret_cast<const std::byte*>(t.gradients().data());
@@ -152,7 +152,7 @@ TEST_CASE("ddp: after_backward lets nothing leave early") {
 TEST_CASE("ddp: a bucket does not leave before its gradients are those of all micro-batches") {
   using trainer_type = typename observed<Net, bucket_bytes<1>>::trainer_type;
   typename trainer_type::communicator_type comm;
-  trainer_type t{comm, testing::momentum, seed{3}};
+  trainer_type t{comm, testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   t.accumulate(s.x, s.y);
   for (const recording::entry& e : t.device().log().entries) CHECK(e.name != "all_reduce");
@@ -170,11 +170,11 @@ TEST_CASE("ddp: a user's own communicator") {
   threads{2}.run([&](threads::rank& rank) {
     at_the_table own(all, rank.rank());
     trainer<ddp<Net, at_the_table, bucket_bytes<2000>>, CrossEntropyLoss, SGD, batch<6>> t{
-        own, testing::momentum, seed{3}};
+        own, testing::momentum, {.seed = 3}};
     for (int step = 0; step < 3; ++step) rank.rank() == 0 ? t.step(a.x, a.y) : t.step(b.x, b.y);
     sums[static_cast<std::size_t>(rank.rank())] = t.checksum();
   });
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, seed{3}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3}};
   for (int step = 0; step < 3; ++step) {
     t.accumulate(a.x, a.y);
     t.step(b.x, b.y);

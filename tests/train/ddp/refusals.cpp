@@ -29,8 +29,8 @@ template <class First, class Second>
 std::string meeting() {
   return text_of([] {
     threads{2}.run([](threads::rank& rank) {
-      if (rank.rank() == 0) First{rank, SGD{}, seed{1}};
-      else Second{rank, SGD{}, seed{1}};
+      if (rank.rank() == 0) First{rank, SGD{}, {.seed = 1}};
+      else Second{rank, SGD{}, {.seed = 1}};
     });
   });
 }
@@ -57,21 +57,26 @@ TEST_CASE("ddp: ranks that were built differently refuse to start and say what d
 }
 
 TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
-  const auto meet_with = [](SGD other, training_options options) {
+  const auto meet_with = [](SGD other, double max_norm, rate_schedule rates = {}) {
     return text_of([&] {
       threads{2}.run([&](threads::rank& rank) {
         const bool first = rank.rank() == 0;
-        replica_trainer<Net>{rank, first ? SGD{.learning_rate = 0.1, .momentum = 0.9} : other, seed{1},
-                             first ? training_options{} : options};
+        replica_trainer<Net>{rank,
+                             first ? SGD{.learning_rate = 0.1, .momentum = 0.9} : other,
+                             {.seed = 1,
+                              .learning_rate = first ? rate_schedule{} : rates,
+                              .clip = {first ? 0 : max_norm}}};
       });
     });
   };
-  CHECK(meet_with({.learning_rate = 0.1, .momentum = 0.9}, {}) == "");
+  CHECK(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0) == "");
   for (const SGD other :
        {SGD{.learning_rate = 0.2, .momentum = 0.9}, SGD{.learning_rate = 0.1, .momentum = 0.8},
         SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}})
-    CHECK(has(meet_with(other, {}), "rank 1 and rank 0 would make different steps"));
-  CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, {.clip = {1}}), "would make different steps"));
+    CHECK(has(meet_with(other, 0), "rank 1 and rank 0 would make different steps"));
+  CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 1), "would make different steps"));
+  CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0, step_rate{.learning_rate = 0.1, .step_size = 9}),
+            "would make different steps"));
 }
 
 TEST_CASE("ddp: a rank that throws ends the job with its message") {
@@ -81,7 +86,7 @@ TEST_CASE("ddp: a rank that throws ends the job with its message") {
     int reached = 0;
     const std::string text = text_of([&] {
       threads{3}.run([&](threads::rank& rank) {
-        replica_trainer<Net, float, bucket_bytes<1>> t{rank, testing::momentum, seed{1}};
+        replica_trainer<Net, float, bucket_bytes<1>> t{rank, testing::momentum, {.seed = 1}};
         const samples s(6, 1);
         for (int step = 0; step < 10; ++step) {
           if (rank.rank() == culprit && step == 3) throw std::runtime_error("the disk is full");
@@ -100,7 +105,7 @@ TEST_CASE("ddp: a rank that throws ends the job with its message") {
 TEST_CASE("ddp: a loss that is no number on one rank stops them all") {
   const std::string text = text_of([&] {
     threads{2}.run([&](threads::rank& rank) {
-      replica_trainer<Net> t{rank, testing::momentum, seed{1}, {.check_loss = true}};
+      replica_trainer<Net> t{rank, testing::momentum, {.seed = 1, .check_loss = true}};
       samples s(6, 1);
       t.step(s.x, s.y);
       if (rank.rank() == 1) s.x[3] = std::numeric_limits<float>::infinity();

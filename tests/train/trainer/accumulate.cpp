@@ -20,7 +20,7 @@ using Net = Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNorm<1
 using one_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
 
 std::vector<float> gradients_of(const samples<>& s) {
-  one_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  one_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   t.step(s.x, s.y);
   return {t.gradients().begin(), t.gradients().end()};
 }
@@ -29,7 +29,7 @@ std::vector<float> gradients_of(const samples<>& s) {
 
 TEST_CASE("trainer: micro-batches of any size add their gradients in order") {
   const samples a(6, 1), b(1, 2), c(4, 3);
-  one_trainer t{SGD{.learning_rate = 0.5}, seed{3}};
+  one_trainer t{SGD{.learning_rate = 0.5}, {.seed = 3}};
   const std::vector<float> before(t.parameters().begin(), t.parameters().end());
   t.accumulate(a.x, a.y);
   t.accumulate(b.x, b.y);
@@ -48,7 +48,7 @@ TEST_CASE("trainer: micro-batches of any size add their gradients in order") {
 
 TEST_CASE("trainer: gradients start anew after a step") {
   const samples a(6, 1), b(3, 2);
-  one_trainer t{SGD{.learning_rate = 0}, seed{3}};
+  one_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   t.accumulate(a.x, a.y);
   t.step(a.x, a.y);
   t.step(b.x, b.y);
@@ -57,7 +57,7 @@ TEST_CASE("trainer: gradients start anew after a step") {
 
 TEST_CASE("trainer: what is clipped is the mean over the micro-batches") {
   const samples a(6, 1), b(3, 2);
-  one_trainer t{SGD{.learning_rate = 1}, seed{3}, {.clip = {0.125}}};
+  one_trainer t{SGD{.learning_rate = 1}, {.seed = 3, .clip = {0.125}}};
   const std::vector<float> before(t.parameters().begin(), t.parameters().end());
   t.accumulate(a.x, a.y);
   t.step(b.x, b.y);
@@ -74,7 +74,7 @@ TEST_CASE("trainer: what is clipped is the mean over the micro-batches") {
 TEST_CASE("trainer: an evaluation between micro-batches changes nothing") {
   const samples a(6, 1), b(3, 2);
   const auto run = [&](bool looks) {
-    one_trainer t{testing::momentum, seed{3}};
+    one_trainer t{testing::momentum, {.seed = 3}};
     t.accumulate(a.x, a.y);
     if (looks) t.evaluate_loss(b.x, b.y);
     t.step(b.x, b.y);

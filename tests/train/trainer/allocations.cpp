@@ -4,13 +4,15 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <span>
 
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/train/adam.hpp>
+#include <cairn/train/model.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../../layer/bundle_layers.hpp"
+#include "../../layer/several_layers.hpp"
 #include "../training.hpp"
 
 // Every allocation of this program is counted, on every thread. Not inlined, or g++ takes new and free for a mismatched
@@ -70,7 +72,7 @@ TEST_CASE("trainer: what allocates is counted") {
 TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
   const samples a(6, 1), b(4, 2);
   trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, Adam, batch<6>> t{
-      Adam{}, seed{3}, {.threads = 2, .check_loss = true, .clip = {1}}};
+      Adam{}, {.seed = 3, .threads = 2, .check_loss = true, .clip = {1}}};
   t.step(a.x, a.y); // the very first one as well, but for the micro-batches' buffer
   const std::size_t first = allocations;
   t.step(b.x, b.y);
@@ -84,7 +86,7 @@ TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
 TEST_CASE("trainer: a step with a fused update allocates nothing, and its trainer no gradients") {
   const samples a(6, 1), b(4, 2);
   trainer<fused_update<checkpoint<sqrt_n, Net>>, CrossEntropyLoss, Adam, batch<6>> t{
-      Adam{}, seed{3}, {.threads = 2, .check_loss = true}};
+      Adam{}, {.seed = 3, .threads = 2, .check_loss = true}};
   const std::size_t first = allocations;
   for (int i = 0; i < 3; ++i) {
     t.step(a.x, a.y);
@@ -98,7 +100,7 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
       Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using fused_trainer = trainer<fused_update<large>, CrossEntropyLoss, SGD, batch<6>>;
   const std::size_t before = allocated_bytes;
-  const fused_trainer small{testing::momentum, seed{3}};
+  const fused_trainer small{testing::momentum, {.seed = 3}};
   constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
   CHECK(allocated_bytes - before <
         2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
@@ -108,12 +110,30 @@ TEST_CASE("trainer: a step on several arrays allocates nothing") {
   using Masking = Sequential<Inputs<dims<10>, constant<10>>, Linear<10, 10>, testing::Masked<>,
                              Residual<testing::Split, Linear<10, 10>, testing::Gated>, Linear<10, 4>>;
   const samples a(6, 1);
-  trainer<checkpoint<sqrt_n, Masking>, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, seed{3}};
+  trainer<checkpoint<sqrt_n, Masking>, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, {.seed = 3}};
   t.step(inputs(a.x, a.x), a.y);
   const std::size_t before = allocations;
   t.step(inputs(a.x, a.x), a.y);
   t.evaluate(inputs(a.x, a.x));
   CHECK(allocations == before);
+}
+
+TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluation, and an evaluation nothing") {
+  using large = Sequential<Linear<testing::features, 300>, testing::Witness, ReLU, Linear<300, 300>, ReLU,
+                           Linear<300, testing::classes>>;
+  using alone = model<checkpoint<sqrt_n, large>, batch<64>>;
+  constexpr std::size_t learnt = (alone::plan::parameter_block + alone::plan::state_block) * sizeof(float);
+  static_assert(alone::plan::evaluated::arena < blueprint_of<large, 64>::trained::arena);
+  const std::size_t before = allocated_bytes;
+  alone net;
+  const std::size_t taken = allocated_bytes - before;
+  CHECK(taken >= learnt + alone::plan::evaluated::arena);
+  CHECK(taken < learnt + alone::plan::evaluated::arena + cpu::queue::scratch_bytes + 1024);
+  const samples s(64, 1);
+  const std::size_t first = allocations;
+  net.evaluate(s.x);
+  net.evaluate(std::span(s.x).first(testing::features));
+  CHECK(allocations == first);
 }
 
 TEST_CASE("trainer: ranks allocate nothing in a step") {
@@ -125,7 +145,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
     threads{ranks}.run([&](threads::rank& rank) {
       trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD,
               batch<6>>
-          t{rank, testing::momentum, seed{3}};
+          t{rank, testing::momentum, {.seed = 3}};
       t.accumulate(a.x, a.y);
       t.step(a.x, a.y);
       gate.arrive_and_wait();
@@ -147,7 +167,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
   threads{2}.run([&](threads::rank& rank) {
     trainer<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1000>>,
             CrossEntropyLoss, SGD, batch<6>>
-        t{rank, testing::momentum, seed{3}};
+        t{rank, testing::momentum, {.seed = 3}};
     t.step(a.x, a.y);
     gate.arrive_and_wait();
     const std::size_t before = allocations;

@@ -19,17 +19,17 @@ using training = trainer<Model, CrossEntropyLoss, SGD, batch<Batch>>;
 } // namespace
 
 TEST_CASE("copy_parameters: another policy and batch compute the same with them, bit for bit") {
-  training<Net> own{testing::momentum, seed{3}};
-  training<checkpoint<sqrt_n, Net>, 11> other{testing::momentum, seed{4}};
+  training<Net> own{testing::momentum, {.seed = 3}};
+  training<checkpoint<sqrt_n, Net>, 11> other{testing::momentum, {.seed = 4}};
   const samples s(6, 1);
   for (int step = 0; step < 3; ++step) own.step(s.x, s.y);
   CHECK(other.evaluate_loss(s.x, s.y) != own.evaluate_loss(s.x, s.y));
   other.copy_parameters(own);
   CHECK(other.checksum() == own.checksum());
   CHECK(other.evaluate_loss(s.x, s.y) == own.evaluate_loss(s.x, s.y));
-  REQUIRE(own.state().size() == other.state().size());
-  REQUIRE(own.state().size() > 0);
-  for (std::size_t i = 0; i < own.state().size(); ++i) CHECK(own.state()[i] == other.state()[i]);
+  REQUIRE(own.buffers().size() == other.buffers().size());
+  REQUIRE(own.buffers().size() > 0);
+  for (std::size_t i = 0; i < own.buffers().size(); ++i) CHECK(own.buffers()[i] == other.buffers()[i]);
 }
 
 TEST_CASE("copy_parameters: nested checkpoints have them at the same places") {
@@ -37,8 +37,8 @@ TEST_CASE("copy_parameters: nested checkpoints have them at the same places") {
   using Blocks =
       Sequential<Linear<10, 16>, checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, LayerNorm<16>>>,
                  Linear<16, 4>>;
-  training<Plain> plain{testing::momentum, seed{3}};
-  training<Blocks> blocks{testing::momentum, seed{5}};
+  training<Plain> plain{testing::momentum, {.seed = 3}};
+  training<Blocks> blocks{testing::momentum, {.seed = 5}};
   const samples s(6, 1);
   plain.step(s.x, s.y);
   blocks.copy_parameters(plain);
@@ -48,9 +48,9 @@ TEST_CASE("copy_parameters: nested checkpoints have them at the same places") {
 TEST_CASE("copy_parameters: a replica hands them to a trainer of its own") {
   const samples s(6, 1);
   threads{2}.run([&](threads::rank& rank) {
-    training<ddp<Net, threads::rank>> replica{rank, testing::momentum, seed{3}};
+    training<ddp<Net, threads::rank>> replica{rank, testing::momentum, {.seed = 3}};
     replica.step(s.x, s.y);
-    training<Net> alone{testing::momentum, seed{4}};
+    training<Net> alone{testing::momentum, {.seed = 4}};
     alone.copy_parameters(replica);
     CHECK(alone.checksum() == replica.checksum());
   });

@@ -38,7 +38,7 @@ recording::log& record_discards(Trainer& t) {
 template <class Trainer>
 std::string fault_of_training(bool clips = false) {
   typename Trainer::communicator_type comm;
-  Trainer t{comm, testing::momentum, seed{3}, {.clip = {clips ? 0.5 : 0.0}}};
+  Trainer t{comm, testing::momentum, {.seed = 3, .clip = {clips ? 0.5 : 0.0}}};
   recording::log& log = record_discards(t);
   const testing::samples a(6, 1), b(4, 2), c(6, 3);
   t.step(a.x, a.y);
@@ -58,8 +58,8 @@ std::string fault_of_fused_training() {
   typename Trainer::communicator_type comm;
   Trainer t = [&] {
     if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback>)
-      return Trainer{testing::momentum, seed{3}};
-    else return Trainer{comm, testing::momentum, seed{3}};
+      return Trainer{testing::momentum, {.seed = 3}};
+    else return Trainer{comm, testing::momentum, {.seed = 3}};
   }();
   recording::log& log = record_discards(t);
   const testing::samples a(6, 1), b(4, 2), c(6, 3);
@@ -128,8 +128,8 @@ TEST_CASE("trainer: the proof finds what is read before it is there and after it
 
 TEST_CASE("trainer: a recording device trains as cpu does") {
   recording::communicator<forgets::nothing> comm;
-  recorded<Layers, forgets::nothing> a{comm, testing::momentum, seed{3}};
-  trainer<Layers, CrossEntropyLoss, SGD, batch<6>> b{testing::momentum, seed{3}};
+  recorded<Layers, forgets::nothing> a{comm, testing::momentum, {.seed = 3}};
+  trainer<Layers, CrossEntropyLoss, SGD, batch<6>> b{testing::momentum, {.seed = 3}};
   const testing::samples s(6, 1);
   CHECK(a.step(s.x, s.y) == b.step(s.x, s.y));
   CHECK(a.checksum() == b.checksum()); // the mean of two equal gradients

@@ -23,7 +23,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 } // namespace
 
 TEST_CASE("trainer: inputs that do not fit are refused") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1), more(7, 1);
   const std::uint64_t before = t.checksum();
   const std::string odd = text_of([&] { t.step(std::vector<float>(25), s.y); });
@@ -43,21 +43,21 @@ TEST_CASE("trainer: inputs that do not fit are refused") {
 }
 
 TEST_CASE("trainer: targets that do not fit are refused before anything has run") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   const std::string few = text_of([&] { t.step(s.x, std::vector<int>(5)); });
   CHECK(has(few, "expected targets for 6 samples"));
   CHECK(has(few, "found 5"));
   CHECK(has(text_of([&] { t.evaluate_loss(s.x, std::vector<int>(4)); }), "found 4"));
-  CHECK(t.state()[0] == 0); // not even a first forward
+  CHECK(t.buffers()[0] == 0); // not even a first forward
   const std::string wrong = text_of([&] { t.step(s.x, std::vector<int>(6, 4)); });
   CHECK(has(wrong, "the classes are 0 to 3"));
   CHECK(t.steps() == 0);
 }
 
 TEST_CASE("trainer: a loss that is no number is refused before anything is updated") {
-  net_trainer t{testing::momentum, seed{3}, {.check_loss = true}};
-  net_trainer other{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3, .check_loss = true}};
+  net_trainer other{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;
   bad[17] = not_a_number;
@@ -77,7 +77,7 @@ TEST_CASE("trainer: a loss that is no number is refused before anything is updat
 }
 
 TEST_CASE("trainer: without the check a loss that is no number is returned") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;
   bad[17] = not_a_number;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <cairn/data/xtensor.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"
@@ -28,7 +28,7 @@ TEST_CASE("trainer: evaluation needs the memory of two activations") {
   static_assert(blueprint_of<Mlp, 6>::evaluated::memory.arena == 2 * wide);
   static_assert(blueprint_of<checkpoint<recompute_all, Mlp>, 6>::evaluated::memory.arena == 2 * wide);
   using mlp_trainer = trainer<Mlp, MSELoss, SGD, batch<6>>;
-  mlp_trainer t{SGD{}, seed{1}};
+  mlp_trainer t{SGD{}, {.seed = 1}};
   // Whatever lies above the two is not touched.
   for (std::byte& b : t.arena()) b = std::byte{0xA5};
   t.evaluate(std::vector<float>(6 * 16, 1.0F));
@@ -36,16 +36,16 @@ TEST_CASE("trainer: evaluation needs the memory of two activations") {
 }
 
 TEST_CASE("trainer: evaluation changes nothing that lasts") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples a(6, 1), b(5, 2);
   t.step(a.x, a.y);
   const std::uint64_t before = t.checksum();
-  const std::vector<float> state(t.state().begin(), t.state().end());
+  const std::vector<float> state(t.buffers().begin(), t.buffers().end());
   const std::vector<float> gradients(t.gradients().begin(), t.gradients().end());
   t.evaluate(b.x);
   t.evaluate_loss(b.x, b.y);
   CHECK(t.checksum() == before);
-  CHECK(std::vector<float>(t.state().begin(), t.state().end()) == state);
+  CHECK(std::vector<float>(t.buffers().begin(), t.buffers().end()) == state);
   CHECK(std::vector<float>(t.gradients().begin(), t.gradients().end()) == gradients);
   CHECK(t.steps() == 1);
 }
@@ -54,15 +54,15 @@ TEST_CASE("trainer: Dropout is off in evaluation") {
   using Dropped =
       Sequential<Linear<testing::features, 16>, Dropout<percent<90>>, Linear<16, testing::classes>>;
   using Whole = Sequential<Linear<testing::features, 16>, Dropout<percent<0>>, Linear<16, testing::classes>>;
-  trainer<Dropped, CrossEntropyLoss, SGD, batch<6>> a{SGD{.learning_rate = 0}, seed{3}};
-  trainer<Whole, CrossEntropyLoss, SGD, batch<6>> b{SGD{.learning_rate = 0}, seed{3}};
+  trainer<Dropped, CrossEntropyLoss, SGD, batch<6>> a{SGD{.learning_rate = 0}, {.seed = 3}};
+  trainer<Whole, CrossEntropyLoss, SGD, batch<6>> b{SGD{.learning_rate = 0}, {.seed = 3}};
   const samples s(6, 1);
   CHECK(a.evaluate_loss(s.x, s.y) == b.evaluate_loss(s.x, s.y));
   CHECK(a.step(s.x, s.y) != b.step(s.x, s.y));
 }
 
 TEST_CASE("trainer: evaluate gives the outputs of the rows, and a row does not depend on the others") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   const tensor_view<const float> all = t.evaluate(s.x);
   CHECK(all.rows() == 6);
@@ -76,7 +76,7 @@ TEST_CASE("trainer: evaluate gives the outputs of the rows, and a row does not d
 }
 
 TEST_CASE("trainer: its outputs are an xtensor array without a copy") {
-  net_trainer t{testing::momentum, seed{3}};
+  net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   const tensor_view<const float> view = t.evaluate(s.x);
   const auto array = as_xtensor(view);

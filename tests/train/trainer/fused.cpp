@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <cairn/layer/input.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/adamw.hpp>
@@ -39,9 +39,9 @@ bool same_bits(std::span<A> a, std::span<B> b) {
 // discarded or used up is filled with NaNs.
 template <class Model, class T = float, class Optimizer>
 void check(const Optimizer& optimizer) {
-  trainer<Model, CrossEntropyLoss, Optimizer, batch<6>, T> plain{optimizer, seed{3}};
+  trainer<Model, CrossEntropyLoss, Optimizer, batch<6>, T> plain{optimizer, {.seed = 3}};
   trainer<fused_update<Model>, CrossEntropyLoss, Optimizer, batch<6>, T> fused{
-      optimizer, seed{3}, {.threads = 2}};
+      optimizer, {.seed = 3, .threads = 2}};
   std::memset(fused.arena().data(), 0xFF, fused.arena().size());
   fused.on_discard(
       {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
@@ -53,7 +53,7 @@ void check(const Optimizer& optimizer) {
     CHECK(same_bits(fused.parameters(), plain.parameters()));
     for (std::size_t i = 0; i < optimizer.states(); ++i)
       CHECK(same_bits(fused.optimizer_state(i), plain.optimizer_state(i)));
-    CHECK(same_bits(fused.state(), plain.state()));
+    CHECK(same_bits(fused.buffers(), plain.buffers()));
     CHECK(fused.steps() == plain.steps());
   }
   const samples<T> s(5, 9);
@@ -87,8 +87,8 @@ TEST_CASE("trainer: a fused update has the bits of the ordinary one, Adam and Ad
 
 TEST_CASE("trainer: nothing reads a parameter or a gradient after its update") {
   const auto look = []<class Model>(Model*) {
-    trainer<fused_update<Model>, CrossEntropyLoss, testing::used_up, batch<6>> fused{{}, seed{3}};
-    trainer<Model, CrossEntropyLoss, SGD, batch<6>> plain{SGD{}, seed{3}};
+    trainer<fused_update<Model>, CrossEntropyLoss, testing::used_up, batch<6>> fused{{}, {.seed = 3}};
+    trainer<Model, CrossEntropyLoss, SGD, batch<6>> plain{SGD{}, {.seed = 3}};
     const samples s(6, 1);
     CHECK(fused.step(s.x, s.y) == plain.step(s.x, s.y));
     CHECK(same_bits(fused.optimizer_state(0), plain.gradients()));
@@ -108,7 +108,7 @@ TEST_CASE(
   static_assert(plan::trained::memory.arena ==
                 peak_activation_bytes<fused_update<checkpoint<sqrt_n, Odd>>, 6>);
   static_assert(fused_trainer::buckets.size() > 8);
-  fused_trainer t{testing::momentum, seed{3}};
+  fused_trainer t{testing::momentum, {.seed = 3}};
   const std::span<std::byte> arena = t.arena();
   const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };
   for (std::size_t i = 0; i < arena.size(); ++i) arena[i] = pattern(i);
@@ -133,7 +133,7 @@ TEST_CASE(
 
 TEST_CASE("trainer: a fused update happens right after the backward that completes a layer's gradients") {
   using fused_trainer = trainer<fused_update<Odd>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
-  fused_trainer t{testing::momentum, seed{3}};
+  fused_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   t.step(s.x, s.y);
   // Every update is of a layer of its own; between two of them is the backward of the next layer.
@@ -161,8 +161,8 @@ TEST_CASE("trainer: a fused update happens right after the backward that complet
 
 TEST_CASE("trainer: with a fused update a loss that is no number is refused before anything is updated") {
   trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<6>> t{
-      testing::momentum, seed{3}, {.check_loss = true}};
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> other{testing::momentum, seed{3}};
+      testing::momentum, {.seed = 3, .check_loss = true}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> other{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;
   bad[17] = std::numeric_limits<float>::quiet_NaN();

@@ -9,11 +9,11 @@
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/net/mse_loss.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../../layer/bundle_layers.hpp"
+#include "../../layer/several_layers.hpp"
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
 #include "../training.hpp"
@@ -30,7 +30,7 @@ using Net = Sequential<Inputs<dims<6>, constant<8>, constant<8>>, Linear<6, 8>, 
 // How far the output, the loss and every gradient are from PyTorch's, at most.
 template <class Model, class T>
 double distance() {
-  trainer<Model, MSELoss, SGD, batch<4>, T> t{SGD{.learning_rate = 0}, seed{1}};
+  trainer<Model, MSELoss, SGD, batch<4>, T> t{SGD{.learning_rate = 0}, {.seed = 1}};
   std::size_t count = 0;
   t.for_each([&](const named_parameter<T>& p) {
     const auto from = reference_numbers<T>("several/parameter" + std::to_string(count++));

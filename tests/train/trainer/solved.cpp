@@ -11,9 +11,10 @@
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/cross_entropy_loss.hpp>
-#include <cairn/plan/budget.hpp>
+#include <cairn/net/memory_curve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adam.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
@@ -44,13 +45,13 @@ std::uint64_t after_steps(Trainer& t) {
 
 TEST_CASE(
     "a schedule solved at run time gives the bits of the compiled ones, in its own arena, for any budget") {
-  ordinary reference{testing::momentum, seed{3}};
+  ordinary reference{testing::momentum, {.seed = 3}};
   const std::uint64_t expected = after_steps(reference);
   const ordinary::curve curve;
   std::size_t last = 0;
   for (std::size_t i = 0; i < curve.size(); i += curve.size() / 6 + 1) {
     const auto step = curve.within(curve[i].bytes);
-    ordinary t{testing::momentum, seed{3}, {}, step};
+    ordinary t{testing::momentum, {.seed = 3, .schedule = step}};
     CHECK(t.arena().size() <= std::max(curve[i].bytes, ordinary::plan::evaluated::memory.arena));
     CHECK(t.arena().size() >= last);
     last = t.arena().size();
@@ -82,7 +83,7 @@ std::uint64_t after_steps(deep& t) {
 } // namespace
 
 TEST_CASE("... also by a schedule that drops a value for a while, where no other is small enough") {
-  deep reference{testing::momentum, seed{3}};
+  deep reference{testing::momentum, {.seed = 3}};
   const std::uint64_t expected = after_steps(reference);
   const deep::curve curve;
   const std::size_t least = curve[0].bytes;
@@ -92,23 +93,23 @@ TEST_CASE("... also by a schedule that drops a value for a while, where no other
   std::size_t forwards = 0;
   for (const op& o : step.plan.training.ops()) forwards += o.kind == op_kind::forward ? 1 : 0;
   CHECK(forwards > 7);
-  deep searched{testing::momentum, seed{3}, {}, step};
+  deep searched{testing::momentum, {.seed = 3, .schedule = step}};
   CHECK(after_steps(searched) == expected);
 }
 
 TEST_CASE("... with the gradients in the arena, which the budget counts then") {
   using fused = trainer<fused_update<checkpoint<sqrt_n, Net>>, CrossEntropyLoss, Adam, batch<6>>;
-  fused reference{Adam{}, seed{3}};
+  fused reference{Adam{}, {.seed = 3}};
   const std::uint64_t expected = after_steps(reference);
   const fused::curve curve;
   const std::size_t bytes = (curve[0].bytes + curve[curve.size() - 1].bytes) / 2;
-  fused t{Adam{}, seed{3}, {}, curve.within(bytes)};
+  fused t{Adam{}, {.seed = 3, .schedule = curve.within(bytes)}};
   CHECK(t.arena().size() <= bytes);
   CHECK(after_steps(t) == expected);
 }
 
 TEST_CASE("... on several ranks, which refuse to start with different ones") {
-  ordinary alone{testing::momentum, seed{3}};
+  ordinary alone{testing::momentum, {.seed = 3}};
   const samples a(6, 1), b(6, 2);
   alone.accumulate(a.x, a.y);
   alone.step(b.x, b.y);
@@ -118,7 +119,7 @@ TEST_CASE("... on several ranks, which refuse to start with different ones") {
   using replica = trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>>;
   std::uint64_t found = 0;
   threads{2}.run([&](threads::rank& rank) {
-    replica t{rank, testing::momentum, seed{3}, {}, replica::curve{}.within(little)};
+    replica t{rank, testing::momentum, {.seed = 3, .schedule = replica::curve{}.within(little)}};
     const auto& mine = rank.rank() == 0 ? a : b;
     t.step(mine.x, mine.y);
     if (rank.rank() == 0) found = t.checksum();
@@ -129,7 +130,9 @@ TEST_CASE("... on several ranks, which refuse to start with different ones") {
   try {
     threads{2}.run([&](threads::rank& rank) {
       replica t{
-          rank, testing::momentum, seed{3}, {}, replica::curve{}.within(rank.rank() == 0 ? little : much)};
+          rank,
+          testing::momentum,
+          {.seed = 3, .schedule = replica::curve{}.within(rank.rank() == 0 ? little : much)}};
     });
   } catch (const error& refusal) {
     text = refusal.what();

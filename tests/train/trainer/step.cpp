@@ -10,7 +10,7 @@
 
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/net/mse_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../net/plain.hpp"
@@ -34,13 +34,13 @@ struct trace {
   bool operator==(const trace&) const = default;
 };
 template <class Model, std::size_t Batch = 6>
-trace train(training_options options = {}) {
-  trainer_of<Model, Batch> t{testing::momentum, seed{3}, options};
+trace train() {
+  trainer_of<Model, Batch> t{testing::momentum, {.seed = 3}};
   const samples a(6, 1), b(4, 2), c(6, 3), d(1, 4);
   trace out;
   out.losses = {t.step(a.x, a.y), t.step(b.x, b.y), t.accumulate(d.x, d.y), t.step(c.x, c.y)};
   out.gradients.assign(t.gradients().begin(), t.gradients().end());
-  out.state.assign(t.state().begin(), t.state().end());
+  out.state.assign(t.buffers().begin(), t.buffers().end());
   out.checksum = t.checksum();
   CHECK(t.steps() == 3);
   return out;
@@ -49,35 +49,35 @@ trace train(training_options options = {}) {
 } // namespace
 
 TEST_CASE("trainer: the gradients of a step are the oracle's") {
-  trainer_of<checkpoint<sqrt_n, Net>, 6, double> t{SGD{.learning_rate = 0}, seed{3}};
-  auto plain_net = plain::make_network<Net, double>(t.input_shape);
+  trainer_of<checkpoint<sqrt_n, Net>, 6, double> t{SGD{.learning_rate = 0}, {.seed = 3}};
+  auto plain_net = plain::make_network<Net, double>(decltype(t)::plan::inputs, decltype(t)::plan::constants);
   t.for_each([&](const named_parameter<double>& p) {
-    auto& l = *plain_net.leaves.at(p.leaf);
-    std::memcpy(l.parameters.data() + l.parameter_offsets[p.index], p.numbers.data(), p.numbers.size_bytes());
+    const plain::bytes& own = plain_net.leaves.at(p.leaf)->parameters.at(p.index);
+    std::memcpy(own.data(), p.numbers.data(), p.numbers.size_bytes());
   });
   const samples<double> s(5, 1);
   const double loss = t.step(s.x, s.y);
 
   cpu::queue q{1};
   const plain::walk w{q, 5, pass::forward, {.seed = 3, .step = 0, .position = 0}};
-  plain::tensors<double> input(1);
-  input[0] = plain::buffer<double>(s.x.size());
-  std::memcpy(input[0].data(), s.x.data(), s.x.size() * sizeof(double));
+  plain::values input;
+  input.emplace_back(s.x.size() * sizeof(double));
+  std::memcpy(input[0].data(), s.x.data(), input[0].size());
   const auto output = plain_net.forward(w, std::move(input));
-  const plain::buffer<double> gradient(output.size());
+  const plain::bytes gradient(output.size());
   double plain_loss = 0;
-  loss_call<double, int> call{5, &t.output_shape, output.data(), s.y.data(), gradient.data(), &plain_loss};
-  CrossEntropyLoss::run(q, call);
+  loss_call<double, int> call{5, &t.output_shape, reinterpret_cast<const double*>(output.data()), s.y.data(),
+                              reinterpret_cast<double*>(gradient.data()), &plain_loss};
+  CrossEntropyLoss{}.run(q, call);
   plain_net.backward(w, gradient);
   CHECK(loss == plain_loss);
 
   std::vector<double> gradients(t.gradients().begin(), t.gradients().end());
-  for_each_parameter(program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients),
+  for_each_parameter(program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients), t.buffers(),
                      [&](const named_parameter<double>& p) {
-                       const auto& l = *plain_net.leaves.at(p.leaf);
+                       const plain::bytes& own = plain_net.leaves.at(p.leaf)->gradients.at(p.index);
                        CAPTURE(p.name);
-                       CHECK(std::memcmp(p.numbers.data(), l.gradients.data() + l.parameter_offsets[p.index],
-                                         p.numbers.size_bytes()) == 0);
+                       CHECK(std::memcmp(p.numbers.data(), own.data(), p.numbers.size_bytes()) == 0);
                      });
 }
 
@@ -85,7 +85,8 @@ TEST_CASE("trainer: gradients are the slopes of the loss") {
   using Smooth =
       Sequential<Linear<4, 6>, Tanh, Residual<LayerNorm<6>, Linear<6, 6>>, GELU,
                  checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
-  trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0}, seed{3}};
+  trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0},
+                                                                          {.seed = 3}};
   std::vector<double> x(12), y(9); // three samples
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<double>({1, 1, 1}, i) - 1;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = random_uniform<double>({1, 1, 2}, i);
@@ -134,7 +135,7 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
                           LayerNorm<256>, Dropout<>, Linear<256, testing::classes>>;
   const samples s(200, 1);
   const auto run = [&](std::size_t threads) {
-    trainer_of<Wide, 200> t{testing::momentum, seed{3}, {.threads = threads, .clip = {1}}};
+    trainer_of<Wide, 200> t{testing::momentum, {.seed = 3, .threads = threads, .clip = {1}}};
     CHECK(t.device().compute().threads() == threads);
     t.step(s.x, s.y);
     t.step(s.x, s.y);
@@ -147,7 +148,7 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
 
 TEST_CASE("trainer: it learns") {
   trainer_of<Sequential<Linear<testing::features, 32>, ReLU, Linear<32, testing::classes>>, 32> t{
-      SGD{.learning_rate = 0.3, .momentum = 0.9}, seed{1}};
+      SGD{.learning_rate = 0.3, .momentum = 0.9}, {.seed = 1}};
   const samples s(32, 1);
   const double first = t.evaluate_loss(s.x, s.y);
   for (int i = 0; i < 100; ++i) t.step(s.x, s.y);
@@ -156,7 +157,7 @@ TEST_CASE("trainer: it learns") {
 
 TEST_CASE("trainer: the learning rate may change from step to step") {
   const samples s(6, 1);
-  trainer_of<Net> t{SGD{.learning_rate = 0.25}, seed{3}};
+  trainer_of<Net> t{SGD{.learning_rate = 0.25}, {.seed = 3}};
   CHECK(t.learning_rate() == 0.25);
   t.learning_rate(0);
   const std::uint64_t before = t.checksum();
@@ -170,7 +171,7 @@ TEST_CASE("trainer: the learning rate may change from step to step") {
 }
 
 TEST_CASE("trainer: the checksum tells one bit") {
-  trainer_of<Net> t{testing::momentum, seed{3}};
+  trainer_of<Net> t{testing::momentum, {.seed = 3}};
   const std::uint64_t before = t.checksum();
   for (const std::size_t i : {std::size_t{0}, t.parameters().size() / 2 + 1, t.parameters().size() - 1}) {
     std::uint32_t bits = 0;
@@ -182,15 +183,15 @@ TEST_CASE("trainer: the checksum tells one bit") {
     std::memcpy(&t.parameters()[i], &bits, 4);
     CHECK(t.checksum() == before);
   }
-  CHECK(trainer_of<Net>{testing::momentum, seed{3}}.checksum() == before);
-  CHECK(trainer_of<Net>{testing::momentum, seed{4}}.checksum() != before);
+  CHECK(trainer_of<Net>{testing::momentum, {.seed = 3}}.checksum() == before);
+  CHECK(trainer_of<Net>{testing::momentum, {.seed = 4}}.checksum() != before);
 }
 
 TEST_CASE("trainer: gradients are clipped by the norm of all of them") {
   const samples s(6, 1);
-  trainer_of<Net> free{SGD{.learning_rate = 1}, seed{3}};
-  trainer_of<Net> clipped{SGD{.learning_rate = 1}, seed{3}, {.clip = {0.125}}};
-  trainer_of<Net> loose{SGD{.learning_rate = 1}, seed{3}, {.clip = {1e6}}};
+  trainer_of<Net> free{SGD{.learning_rate = 1}, {.seed = 3}};
+  trainer_of<Net> clipped{SGD{.learning_rate = 1}, {.seed = 3, .clip = {0.125}}};
+  trainer_of<Net> loose{SGD{.learning_rate = 1}, {.seed = 3, .clip = {1e6}}};
   const std::vector<float> start(free.parameters().begin(), free.parameters().end());
   free.step(s.x, s.y);
   clipped.step(s.x, s.y);
@@ -207,7 +208,7 @@ TEST_CASE("trainer: gradients are clipped by the norm of all of them") {
 }
 
 TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
-  trainer_of<checkpoint<sqrt_n, Net>> t{testing::momentum, seed{3}};
+  trainer_of<checkpoint<sqrt_n, Net>> t{testing::momentum, {.seed = 3}};
   t.on_discard(
       {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
   const samples a(6, 1), b(4, 2), c(6, 3), d(1, 4);
@@ -221,7 +222,7 @@ TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
 TEST_CASE("trainer: a step touches the planned peak, to the line") {
   using Model = checkpoint<every<2>, Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, ReLU,
                                                 Linear<16, 16>, ReLU, Linear<16, testing::classes>>>;
-  trainer_of<Model, 8> t{testing::momentum, seed{3}};
+  trainer_of<Model, 8> t{testing::momentum, {.seed = 3}};
   REQUIRE(t.arena().size() == peak_activation_bytes<Model, 8>);
   const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };
   for (std::size_t i = 0; i < t.arena().size(); ++i) t.arena()[i] = pattern(i);

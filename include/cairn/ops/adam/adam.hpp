@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/ops/queue_without_this_op.hpp>
+
 namespace cairn {
 
 template <class T>
@@ -17,7 +22,7 @@ struct adam_coefficients {
   T shrink;       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
 };
 
-// adam(queue, count, parameters, mean, square, gradients, coefficients), for each element
+// For each of `count` elements
 //   p = shrink p;  g = scale g + weight_decay p
 //   m = beta_1 m + (1 - beta_1) g;  s = beta_2 s + (1 - beta_2) g^2
 //   p = p - rate m / (sqrt(s) correction + eps)
@@ -25,5 +30,8 @@ struct adam_coefficients {
 // Mean and square must be zeros before the first step. The formulas are those of torch.optim.Adam and AdamW
 // (Kingma, Ba: Adam, a method for stochastic optimization. arXiv:1412.6980; Loshchilov, Hutter: Decoupled
 // weight decay regularization. arXiv:1711.05101).
+template <class T>
+void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square,
+          const T* gradients, const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn

@@ -32,8 +32,8 @@ template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& c) {
   const T *const p = parameters, *const m = mean, *const s = square;
-  elementwise(queue, count, detail::adam_element<T>{c}, std::array{parameters, mean, square},
-              std::array{p, m, s, gradients});
+  detail::elementwise(queue, count, detail::adam_element<T>{c}, std::array{parameters, mean, square},
+                      std::array{p, m, s, gradients});
 }
 
 } // namespace cairn

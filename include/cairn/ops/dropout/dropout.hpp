@@ -5,19 +5,23 @@
 #include <cstdint>
 
 #include <cairn/core/random.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
 
-// How likely a number is dropped, in units of 2^-32, and what the others are multiplied by.
+// How likely an element is dropped, in units of 2^-32, and what the others are multiplied by.
 struct dropout_rate {
   std::uint64_t threshold; // 0 … 2^32
   double scale;            // 1 / (1 - probability), or 0 when all are dropped
 };
 
-// dropout(queue, count, result, x, random_key, dropout_rate)
-//   result_i = random_bits(key, i) < threshold ? 0 : scale x_i
+// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
 //
-// The mask is nowhere stored: number i of the stream decides about element i, so forward, recompute and
-// backward, which is the same function of the output gradient, draw the same one. The result may lie on x.
+// The mask is nowhere stored: element i of the random stream decides about element i, so forward, recompute
+// and backward, which is the same function of the output gradient, draw the same one. The result may lie on
+// x.
+template <class T>
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
+             const dropout_rate& rate) = delete;
 
 } // namespace cairn

@@ -6,9 +6,9 @@
 #include <cairn/core/random.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
-// Dropout as its documentation says it, one number after another: the oracle for every kernel.
+// Dropout as its documentation says it, one element after another: the oracle for every kernel.
 template <class T>
 void dropout_reference(std::size_t count, T* result, const T* x, const random_key& key,
                        const dropout_rate& rate) {
@@ -16,4 +16,4 @@ void dropout_reference(std::size_t count, T* result, const T* x, const random_ke
     result[i] = x[i] * (random_bits(key, i) < rate.threshold ? T{0} : static_cast<T>(rate.scale));
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -9,11 +9,8 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // How many elements are computed at once: one AVX-512 register of float, several of anything else. The last
 // ones of an array are put into a full block as well, so every element goes through the same instructions.
@@ -94,21 +91,30 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
     std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
-} // namespace detail
-
+// f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
+// takes by reference. What f leaves in the first of them goes to the results, in the same order; there are at
+// most as many results as operands. A result may be an operand.
+//
+// f says how one element is computed and nothing else; the same object serves every instruction set. To
+// become vector code without -ffast-math it must have no branch: both sides of a choice are computed and
+// blend() takes one. It must be [[gnu::always_inline]], or it stays a call to code of the narrowest
+// instruction set.
+//
+// An element's bits depend on its own operands only, not on its place in the array nor on how the array is
+// cut.
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
-  const instruction_set set = detail::widest_for_elements();
-  const std::size_t parts = (count + detail::element_part - 1) / detail::element_part;
+  const instruction_set set = widest_for_elements();
+  const std::size_t parts = (count + element_part - 1) / element_part;
   queue.parallel_for(parts, [&](std::size_t part, auto) {
-    const std::size_t begin = part * detail::element_part;
+    const std::size_t begin = part * element_part;
     std::array<T*, Results> to = results;
     std::array<const T*, Operands> from = sources;
     for (T*& pointer : to) pointer += begin;
     for (const T*& pointer : from) pointer += begin;
-    detail::run_elements(set, f, std::min(detail::element_part, count - begin), to, from);
+    run_elements(set, f, std::min(element_part, count - begin), to, from);
   });
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <cairn/ops/elementwise/elementwise.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
 
 namespace cairn::detail {
 
@@ -32,7 +32,7 @@ template <class... C>
 // k. 2^k is applied in two steps, as 2^128 is no float and 2^-149 is not normal.
 [[gnu::always_inline]] inline float exponential(float x) {
   constexpr float shift = 0x1.8p23F;
-  const float limited = select(x < -104.0F, -104.0F, select(x > 89.0F, 89.0F, x));
+  const float limited = blend(x < -104.0F, -104.0F, blend(x > 89.0F, 89.0F, x));
   const float shifted = limited * 1.44269504F + shift;
   const float k = shifted - shift;
   const float r = (limited - k * 0.693359375F) + k * 2.12194440e-4F;
@@ -43,7 +43,7 @@ template <class... C>
 }
 inline double exponential(double x) { return std::exp(x); }
 
-// The square root of x >= 0, within 1 unit in the last place: of a number below, anything. std::sqrt sets
+// The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
 // errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
 // made by halving the exponent: 3e-2, 2e-3, 5e-6, then as exact as float; a last step for x times it takes
 // its rounding back.
@@ -52,7 +52,7 @@ inline double exponential(double x) { return std::exp(x); }
   for (int i = 0; i < 3; ++i) inverse *= 1.5F - 0.5F * x * inverse * inverse;
   const float root = x * inverse;
   const float better = root + 0.5F * inverse * (x - root * root);
-  return select(x > 0x1.FFFFFEp127F, x, better);
+  return blend(x > 0x1.FFFFFEp127F, x, better);
 }
 inline double square_root(double x) { return std::sqrt(x); }
 
@@ -65,13 +65,21 @@ inline double square_root(double x) { return std::sqrt(x); }
       polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
   const float inner = size + size * (square * p);
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
-  return std::copysign(select(size < 0.625F, inner, outer), x);
+  return std::copysign(blend(size < 0.625F, inner, outer), x);
 }
 inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 
 // 1 / (1 + e^-x), within 4e-7 relative where e^-x is finite, else 0.
 [[gnu::always_inline]] inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
 inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+// log(1 + x) for 0 <= x <= 1, within 3e-7 relative: with s = x / (2 + x) it is 2 artanh s, and artanh(s) / s is a
+// polynomial in s^2, which is at most 1/9.
+[[gnu::always_inline]] inline float logarithm_of_one_plus(float x) {
+  const float s = x / (2.0F + x);
+  return 2.0F * s * polynomial(s * s, 1.0F, 0.333331585F, 0.200124547F, 0.139803007F, 0.140891671F);
+}
+inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
 
 // The normal distribution at x: how much of it lies below x, which is (1 + erf(x / sqrt 2)) / 2, and its
 // density.
@@ -85,14 +93,14 @@ struct normal {
 // Unlike 1 + erf this cancels nothing: within 1e-6 relative down to x = -6, 1e-5 down to -13.
 [[gnu::always_inline]] inline normal<float> normal_at(float x) {
   const float size = std::fabs(x);
-  const float a = select(size > 14.0F, 14.0F, size);
+  const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
   const float u = (a - 3.0F) / (a + 3.0F);
   const float m =
       polynomial(u, 0.121513948F, -0.206402615F, 0.123225033F, -0.0462132916F, 0.00613207044F, 0.00290455623F,
                  -0.00098375848F, -0.00033948489F, 0.000115543786F, 5.36718835e-05F);
   const float outside = bell * m;
-  return {select(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
+  return {blend(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
 }
 inline normal<double> normal_at(double x) {
   return {0.5 * std::erfc(-x * 0.70710678118654752440), std::exp(-0.5 * x * x) * 0.39894228040143267794};

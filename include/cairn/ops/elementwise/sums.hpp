@@ -33,7 +33,7 @@ double sum_in_lanes(std::size_t count, const Term& term) {
 // The sum of part(begin, end, scratch) over all parts of [0, items); part gives a double. Parts have a
 // multiple of `grain` items, except the last.
 template <class Part>
-double ordered_sum(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
+double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
   if (items == 0) return 0;
   const std::size_t grains = (items + grain - 1) / grain;
   const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;

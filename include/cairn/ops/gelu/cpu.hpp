@@ -7,7 +7,6 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
 
 namespace cairn {
@@ -33,14 +32,14 @@ struct gelu_derivative {
 
 template <class T>
 void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
-  elementwise(queue, count, detail::gelu_element{}, std::array{output}, std::array{input});
+  detail::elementwise(queue, count, detail::gelu_element{}, std::array{output}, std::array{input});
 }
 
 template <class T>
 void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
                    const T* input) {
-  elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient},
-              std::array{output_gradient, input});
+  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient},
+                      std::array{output_gradient, input});
 }
 
 } // namespace cairn

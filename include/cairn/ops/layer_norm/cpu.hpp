@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include <cairn/device/cpu.hpp>
-#include <cairn/ops/column_sums/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
@@ -43,15 +43,6 @@ struct normalize_derivative {
   }
 };
 
-// Rows are handed out in parts of about 4096 numbers.
-template <class F>
-void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t features, F&& f) {
-  const std::size_t length = std::max<std::size_t>(1, 4096 / features);
-  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, auto) {
-    for (std::size_t row = part * length; row < std::min(rows, (part + 1) * length); ++row) f(row);
-  });
-}
-
 } // namespace detail
 
 template <class T>
@@ -82,7 +73,8 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          const T* statistics, const T* weight) {
   const instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
-  detail::for_each_strip(queue, features, [&](std::size_t begin, std::size_t columns) {
+  const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
+  detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
     T *const dw = weight_gradient + begin, *const db = bias_gradient + begin;
     std::fill(dw, dw + columns, T{0});
     std::fill(db, db + columns, T{0});

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+
+#include <cairn/ops/queue_without_this_op.hpp>
+
 namespace cairn {
 
-// Each row of x (rows, features) has a mean m and a variance s^2 (divided by features), and r = 1 / sqrt(s^2
-// + eps).
+// y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
+// features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row; null: not wanted.
 //
-// layer_norm_forward(queue, rows, features, eps, output, statistics, input, weight, bias)
-//   y = (x - m) r w + b                statistics is (rows, 2), m and r of each row; null: not wanted
+// The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
+// E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
+template <class T>
+void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
+                        T* output, T* statistics, const T* input, const T* weight, const T* bias) = delete;
+
+// dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
+// dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
 //
-// layer_norm_backward(queue, rows, features, input_gradient, weight_gradient, bias_gradient,
-//                     output_gradient, input, statistics, weight)
-//   dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
-//   dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
-//
-// The output may lie on the input and the input gradient on the output gradient; a null input gradient is not
-// computed. Means are added up in double; a row is read twice for the variance, as E[x^2] - m^2 would cancel
-// (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
+// The input gradient may lie on the output gradient; a null one is not computed.
+template <class T>
+void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features,
+                         T* input_gradient, T* weight_gradient, T* bias_gradient, const T* output_gradient,
+                         const T* input, const T* statistics, const T* weight) = delete;
 
 } // namespace cairn

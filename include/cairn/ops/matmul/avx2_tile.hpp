@@ -13,109 +13,11 @@
 
 namespace cairn::detail {
 
-// As avx512_tile, for AVX2. It is written twice because what a function may use is part of its declaration:
-// one template cannot be compiled for two instruction sets.
-template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
-struct avx2_tile {
-  using vector = typename Register::vector;
-  using mask = typename Register::mask;
-  static constexpr std::size_t width = Register::width;
-
-  template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void
-  step(vector* sums, const T* a, std::size_t a_row, const T* b, mask lanes, std::index_sequence<I...>,
-       std::index_sequence<J...>) {
-    const vector right[Columns] = {
-        (Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])),
-     ...);
-  }
-
-  // The sums over the block, from zero.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void
-  reduce(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...> all) {
-    constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.whole->a_row;
-    const std::size_t a_step = s.whole->a_step;
-    const T* a = s.a + row * a_row;
-    const T* b = s.b;
-    ((sums[I] = Register::fill(0)), ...);
-    std::size_t left = s.depth;
-    if constexpr (Rows * Columns < 8) { // a small step is less than what a turn of the loop costs
-      for (; left >= 4; left -= 4) {
-        step(sums, a, a_row, b, lanes, all, columns);
-        step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-        step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-        step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
-        a += 4 * a_step;
-        b += 4 * s.b_step;
-      }
-    }
-    for (; left != 0; --left) {
-      step(sums, a, a_row, b, lanes, all, columns);
-      a += a_step;
-      b += s.b_step;
-    }
-  }
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void store(T* p, vector x, mask lanes) {
-    if constexpr (Partial) Register::store(p, x, lanes);
-    else Register::store(p, x);
-  }
-
-  // The epilogue, each part for all results at once: one test of a pointer serves the tile.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void
-  finish(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...>) {
-    const product<T>& whole = *s.whole;
-    const epilogue<T>& then = whole.then;
-    if (s.carry != nullptr) {
-      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
-      if (s.reads_carry)
-        ((sums[I] =
-              Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])),
-         ...);
-      if (s.writes_carry) {
-        (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
-        return;
-      }
-    }
-    if (then.bias != nullptr) {
-      const T* const bias = then.bias + s.column;
-      ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
-    }
-    if (then.then == activation::relu)
-      ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
-    if (then.addend.data != nullptr) {
-      const std::size_t stride = then.addend.stride;
-      const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))),
-       ...);
-    }
-    if (then.mask.data != nullptr) {
-      const std::size_t stride = then.mask.stride;
-      const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::where_positive(load(shown + I / Columns * stride + I % Columns * width, lanes),
-                                           sums[I])),
-       ...);
-    }
-    const std::size_t stride = whole.c.stride;
-    T* const c = whole.c.data + row * stride + s.column;
-    (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
-  }
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static inline void run(const sliver<T>& s, std::size_t row,
-                                                                  mask lanes) {
-    constexpr std::make_index_sequence<Rows * Columns> all{};
-    vector sums[Rows * Columns];
-    reduce(sums, s, row, lanes, all);
-    finish(sums, s, row, lanes, all);
-  }
-};
+#define CAIRN_TILE avx2_tile
+#define CAIRN_TILE_TARGET CAIRN_TARGET_AVX2
+#include <cairn/ops/matmul/tile.inl>
+#undef CAIRN_TILE_TARGET
+#undef CAIRN_TILE
 
 // All rows of a sliver that is Columns registers wide, Rows at a time.
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>

@@ -13,7 +13,7 @@
 
 namespace cairn::detail {
 
-// Tiles of 8 x 3 registers: 24 results, 3 of b, and the numbers of a come from memory with the
+// Tiles of 8 x 3 registers: 24 results, 3 of b, and the elements of a come from memory with the
 // multiplication. A narrow end takes a register of 32 bytes if it fits: it costs half as much.
 template <class T>
 struct avx512_kernels {

@@ -6,151 +6,63 @@
 #if CAIRN_X86
 
 #include <cstddef>
+#include <type_traits>
 
-#include <immintrin.h>
+#include <cairn/ops/matmul/avx2_registers.hpp>
 
 namespace cairn::detail {
 
-// A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each number. A masked load
-// gives zero where the mask is not set and touches no memory there. (max is masked with ones because g++ 12
-// warns of its own header otherwise.)
+// A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each element. A masked load
+// gives zero where the mask is not set and touches no memory there.
 template <class T, std::size_t Bytes>
-struct avx512_register;
-
-template <>
-struct avx512_register<float, 64> {
-  using vector = __m512;
-  using mask = __mmask16;
-  static constexpr std::size_t width = 16;
+struct avx512_register {
+  using vector = typename simd<T, Bytes>::vector;
+  using loose = typename simd<T, Bytes>::loose;
+  static constexpr std::size_t width = simd<T, Bytes>::width;
+  using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
     return static_cast<mask>((1U << n) - 1U);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(float x) { return _mm512_set1_ps(x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const float* p) { return _mm512_loadu_ps(p); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const float* p, mask m) {
-    return _mm512_maskz_loadu_ps(m, p);
+  // Not vector{} + x, which would lose the sign of a zero.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) {
+    return *reinterpret_cast<const loose*>(p);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(float* p, vector x) { _mm512_storeu_ps(p, x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(float* p, vector x, mask m) {
-    _mm512_mask_storeu_ps(p, m, x);
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
+    if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
+    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_loadupd512_mask(p, vector{}, m);
+    else if constexpr (width == 8) return __builtin_ia32_loadups256_mask(either<const T>{p}, vector{}, m);
+    else return __builtin_ia32_loadupd256_mask(either<const T>{p}, vector{}, m);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) {
-    return _mm512_add_ps(x, y);
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x, mask m) {
+    if constexpr (width == 16) __builtin_ia32_storeups512_mask(p, x, m);
+    else if constexpr (sizeof(vector) == 64) __builtin_ia32_storeupd512_mask(p, x, m);
+    else if constexpr (width == 8) __builtin_ia32_storeups256_mask(either<T>{p}, x, m);
+    else __builtin_ia32_storeupd256_mask(either<T>{p}, x, m);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) {
-    return _mm512_maskz_max_ps(0xFFFF, x, y);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) { return x + y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) { return x > y ? x : y; }
+  // For 64 bytes the instruction has a mask (here every element) and a rounding (4: as the processor is set).
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    return _mm512_fmadd_ps(x, y, z);
+    if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, first(width), 4);
+    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, first(width), 4);
+    else return avx2_register<T>::multiply_add(x, y, z);
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, fill(0), _CMP_GT_OQ), y);
+    return x > 0 ? y : vector{};
   }
-};
 
-template <>
-struct avx512_register<float, 32> {
-  using vector = __m256;
-  using mask = __mmask8;
-  static constexpr std::size_t width = 8;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
-    return static_cast<mask>((1U << n) - 1U);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(float x) { return _mm256_set1_ps(x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const float* p) { return _mm256_loadu_ps(p); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const float* p, mask m) {
-    return _mm256_maskz_loadu_ps(m, p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(float* p, vector x) { _mm256_storeu_ps(p, x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(float* p, vector x, mask m) {
-    _mm256_mask_storeu_ps(p, m, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) {
-    return _mm256_add_ps(x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) {
-    return _mm256_max_ps(x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    return _mm256_fmadd_ps(x, y, z);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(x, fill(0), _CMP_GT_OQ), y);
-  }
-};
-
-template <>
-struct avx512_register<double, 64> {
-  using vector = __m512d;
-  using mask = __mmask8;
-  static constexpr std::size_t width = 8;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
-    return static_cast<mask>((1U << n) - 1U);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(double x) { return _mm512_set1_pd(x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const double* p) {
-    return _mm512_loadu_pd(p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const double* p, mask m) {
-    return _mm512_maskz_loadu_pd(m, p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(double* p, vector x) {
-    _mm512_storeu_pd(p, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(double* p, vector x, mask m) {
-    _mm512_mask_storeu_pd(p, m, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) {
-    return _mm512_add_pd(x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) {
-    return _mm512_maskz_max_pd(0xFF, x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    return _mm512_fmadd_pd(x, y, z);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(x, fill(0), _CMP_GT_OQ), y);
-  }
-};
-
-template <>
-struct avx512_register<double, 32> {
-  using vector = __m256d;
-  using mask = __mmask8;
-  static constexpr std::size_t width = 4;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
-    return static_cast<mask>((1U << n) - 1U);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(double x) { return _mm256_set1_pd(x); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const double* p) {
-    return _mm256_loadu_pd(p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const double* p, mask m) {
-    return _mm256_maskz_loadu_pd(m, p);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(double* p, vector x) {
-    _mm256_storeu_pd(p, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(double* p, vector x, mask m) {
-    _mm256_mask_storeu_pd(p, m, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) {
-    return _mm256_add_pd(x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) {
-    return _mm256_max_pd(x, y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    return _mm256_fmadd_pd(x, y, z);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return _mm256_maskz_mov_pd(_mm256_cmp_pd_mask(x, fill(0), _CMP_GT_OQ), y);
-  }
+private:
+  // g++ takes these addresses as those of elements, clang as those of vectors.
+  template <class U>
+  struct either {
+    using wide = std::conditional_t<std::is_const_v<U>, const vector, vector>;
+    U* at;
+    [[gnu::always_inline]] operator U*() const { return at; }
+    [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
+  };
 };
 
 } // namespace cairn::detail

@@ -6,6 +6,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/ops/alike.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 namespace cairn {
@@ -15,11 +16,6 @@ namespace detail {
 struct product_size {
   std::size_t m = 0, n = 0, k = 0;
 };
-
-inline std::string extents(std::size_t rows, std::size_t columns) {
-  std::string text = "("; // "(" + std::string makes g++ 12 warn of an overlap that is none
-  return text.append(std::to_string(rows)).append(", ").append(std::to_string(columns)).append(")");
-}
 
 // The extents of a product, or an error that names what does not fit.
 template <class T>

@@ -10,7 +10,7 @@
 
 namespace cairn::detail {
 
-// 16 bytes of numbers, as g++ and clang++ offer them on every machine: where it has no such registers they
+// 16 bytes of elements, as g++ and clang++ offer them on every machine: where it has no such registers they
 // make parts.
 template <class T>
 struct plain_vector {

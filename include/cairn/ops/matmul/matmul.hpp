@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
 
 // Which operand of a product is read with rows and columns exchanged.
 enum class transpose : unsigned char { none, first, second };
 
-// What a product does with a number before it is written, while it is still in a register. In this order:
+// What a product does with an element before it is written, while it is still in a register. In this order:
 //   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) > 0 ? v : 0;
 //   c(i, j) = v
 template <class T>
@@ -24,7 +26,7 @@ struct epilogue {
                          // bias gradient, which comes along with its weight gradient
 };
 
-// matmul(queue, c, a, b, transpose, epilogue): c is overwritten with the product of op(a) and op(b).
+// c is overwritten with the product of op(a) and op(b).
 //
 //   transpose::none     (m, n) = (m, k) x (k, n)      dx = dy x W  of a Linear, W being (out, in) as in torch
 //   transpose::first    (m, n) = (k, m)^T x (k, n)     dW = dy^T x x
@@ -33,11 +35,15 @@ struct epilogue {
 // Rows may be apart by any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is
 // then zero.
 //
-// A number's bits depend on its operands alone. It is one chain of fused multiply-adds in ascending order of
-// k over each reduction block (see reduction.hpp), and the blocks are added in ascending order. So they do
-// not depend on where in c the number lies, on how many rows or threads the call has, or on what the epilogue
-// does after. A row sum is one chain of additions, likewise. Without fused multiply-add in the machine, or
-// with a CBLAS in its place, the same is true for any number of threads, but the last bits are others; with a
-// CBLAS also for other numbers of rows.
+// An element's bits depend on its operands alone. It is one chain of fused multiply-adds in ascending order
+// of k over each reduction block (see reduction.hpp), and the blocks are added in ascending order. So they do
+// not depend on where in c the element lies, on how many rows or threads the call has, or on what the
+// epilogue does after. A row sum is one chain of additions, likewise. Without fused multiply-add in the
+// machine, or with a CBLAS in its place, the same is true for any number of threads, but the last bits are
+// others; with a CBLAS also for other numbers of rows.
+template <class T>
+void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+            std::type_identity_t<matrix<const T>> b, transpose form,
+            const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn

@@ -19,7 +19,7 @@ struct rectangle {
 // How a rectangle is walked.
 //
 // A sliver of b, as wide as one set of registers, meets all rows of a that fit into the second-level cache
-// before the next sliver comes. a is never packed: its numbers are filled into registers one at a time, which
+// before the next sliver comes. a is never packed: its elements are filled into registers one at a time, which
 // works for rows and columns alike, and a tile of 8 rows reads 8 streams, no more than a first-level cache
 // has ways. b is packed
 //   - if it is to be transposed: a register wants neighbours in a row of op(b);

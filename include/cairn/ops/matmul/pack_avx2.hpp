@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <immintrin.h>
-
 #include <cairn/ops/matmul/avx2_registers.hpp>
 
 namespace cairn::detail {
@@ -18,74 +16,83 @@ namespace cairn::detail {
 // rows spends a tenth of its time here. The AVX-512 kernels pack by these functions too: in large products
 // the time is that of reading b, in small ones squares of 8 waste less at the ends than squares of 16.
 
-// Turns W rows of W numbers, W being the width of a register, from from[j * stride + p] to to[p * width + j].
-// Rows from `columns` on and numbers from `depth` on are taken as zero if Ragged, else they must be there.
-template <bool Ragged>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline void turn(float* to, std::size_t width, const float* from,
-                                                          std::size_t stride, std::size_t columns,
-                                                          std::size_t depth) {
+// Turns W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j].
+// Rows from `columns` on and elements from `depth` on are taken as zero if Ragged, else they must be there. (No lambdas:
+// nvcc drops the attribute of theirs.)
+template <class T, bool Ragged>
+struct turn {
+  using registers = avx2_register<T>;
+  using vector = typename registers::vector;
+
+  T* to;
+  std::size_t width;
+  const T* from;
+  std::size_t stride;
+  std::size_t columns;
+  std::size_t depth;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
+    if constexpr (sizeof(T) == 4) run_of_8();
+    else run_of_4();
+  }
+
+private:
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
+    if constexpr (!Ragged) return registers::load(from + j * stride);
+    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
+    if (!Ragged || depth > p) registers::store(to + p * width, x);
+  }
+
   // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
   // are cheap.
-  __m256 near[4];
-  __m256 far[4];
-  if constexpr (Ragged) {
-    using registers = avx2_register<float>;
-    const __m256i wanted = registers::first(depth);
-    const auto row = [&](std::size_t j) CAIRN_TARGET_AVX2 {
-      return j < columns ? registers::load(from + j * stride, wanted) : registers::fill(0);
-    };
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
+    vector near[4];
+    vector far[4];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < 4; ++j) {
-      const __m256 upper = row(j);
-      const __m256 lower = row(j + 4);
-      near[j] = _mm256_permute2f128_ps(upper, lower, 0x20);
-      far[j] = _mm256_permute2f128_ps(upper, lower, 0x31);
+      if constexpr (Ragged) {
+        const vector upper = row(j);
+        const vector lower = row(j + 4);
+        near[j] = __builtin_shufflevector(upper, lower, 0, 1, 2, 3, 8, 9, 10, 11);
+        far[j] = __builtin_shufflevector(upper, lower, 4, 5, 6, 7, 12, 13, 14, 15);
+      } else {
+        using half = typename simd<float, 16>::loose;
+        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
+        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
+        near[j] = __builtin_shufflevector(upper[0], lower[0], 0, 1, 2, 3, 4, 5, 6, 7);
+        far[j] = __builtin_shufflevector(upper[1], lower[1], 0, 1, 2, 3, 4, 5, 6, 7);
+      }
     }
-  } else {
-#pragma GCC unroll 4
-    for (std::size_t j = 0; j < 4; ++j) {
-      const float* const upper = from + j * stride;
-      const float* const lower = upper + 4 * stride;
-      near[j] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(upper)), _mm_loadu_ps(lower), 1);
-      far[j] =
-          _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(upper + 4)), _mm_loadu_ps(lower + 4), 1);
-    }
+    store_lanes(near, 0);
+    if (!Ragged || depth > 4) store_lanes(far, 4);
   }
-  const auto lanes = [&](const __m256(&r)[4], float* first, std::size_t count) CAIRN_TARGET_AVX2 {
-    const __m256 a = _mm256_unpacklo_ps(r[0], r[1]); // 0 1 of rows 0 and 1 in turn
-    const __m256 b = _mm256_unpackhi_ps(r[0], r[1]);
-    const __m256 c = _mm256_unpacklo_ps(r[2], r[3]);
-    const __m256 d = _mm256_unpackhi_ps(r[2], r[3]);
-    if (!Ragged || count > 0) _mm256_storeu_ps(first, _mm256_shuffle_ps(a, c, 0x44));
-    if (!Ragged || count > 1) _mm256_storeu_ps(first + width, _mm256_shuffle_ps(a, c, 0xEE));
-    if (!Ragged || count > 2) _mm256_storeu_ps(first + 2 * width, _mm256_shuffle_ps(b, d, 0x44));
-    if (!Ragged || count > 3) _mm256_storeu_ps(first + 3 * width, _mm256_shuffle_ps(b, d, 0xEE));
-  };
-  lanes(near, to, depth);
-  if (!Ragged || depth > 4) lanes(far, to + 4 * width, depth - 4);
-}
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
+    const vector a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13); // 0 1 of rows 0 and 1 in turn
+    const vector b = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    const vector c = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    const vector d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    store(p, __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13));
+    store(p + 1, __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15));
+    store(p + 2, __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13));
+    store(p + 3, __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15));
+  }
 
-template <bool Ragged>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline void turn(double* to, std::size_t width, const double* from,
-                                                          std::size_t stride, std::size_t columns,
-                                                          std::size_t depth) {
-  using registers = avx2_register<double>;
-  __m256d r[4];
-  const __m256i wanted = registers::first(Ragged ? depth : 4);
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
+    vector r[4];
 #pragma GCC unroll 4
-  for (std::size_t j = 0; j < 4; ++j)
-    r[j] = !Ragged       ? registers::load(from + j * stride)
-           : j < columns ? registers::load(from + j * stride, wanted)
-                         : registers::fill(0);
-  const __m256d a = _mm256_unpacklo_pd(r[0], r[1]); // 0 and 2 of rows 0 and 1
-  const __m256d b = _mm256_unpackhi_pd(r[0], r[1]);
-  const __m256d c = _mm256_unpacklo_pd(r[2], r[3]);
-  const __m256d d = _mm256_unpackhi_pd(r[2], r[3]);
-  _mm256_storeu_pd(to, _mm256_permute2f128_pd(a, c, 0x20));
-  if (!Ragged || depth > 1) _mm256_storeu_pd(to + width, _mm256_permute2f128_pd(b, d, 0x20));
-  if (!Ragged || depth > 2) _mm256_storeu_pd(to + 2 * width, _mm256_permute2f128_pd(a, c, 0x31));
-  if (!Ragged || depth > 3) _mm256_storeu_pd(to + 3 * width, _mm256_permute2f128_pd(b, d, 0x31));
-}
+    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
+    const vector a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6); // 0 and 2 of rows 0 and 1
+    const vector b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
+    const vector c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
+    const vector d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+    store(0, __builtin_shufflevector(a, c, 0, 1, 4, 5));
+    store(1, __builtin_shufflevector(b, d, 0, 1, 4, 5));
+    store(2, __builtin_shufflevector(a, c, 2, 3, 6, 7));
+    store(3, __builtin_shufflevector(b, d, 2, 3, 6, 7));
+  }
+};
 
 // Packs `columns` rows of a matrix of which the product wants the transpose: to[p * width + j] = from[j *
 // stride + p], zero for j in [columns, width). width is a multiple of a register's.
@@ -104,9 +111,9 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
       std::size_t p = begin;
       if (count >= side)
         for (; p + side <= end; p += side)
-          turn<false>(to + p * width + j, width, rows + p, stride, side, side);
+          turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
       for (; p < end; p += side)
-        turn<true>(to + p * width + j, width, rows + p, stride, count, std::min(side, end - p));
+        turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
     }
   }
 }

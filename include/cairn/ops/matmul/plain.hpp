@@ -13,7 +13,7 @@ namespace cairn::detail {
 
 // Kernels for machines of which nothing is known: vectors of 16 bytes as g++ and clang++ offer them
 // everywhere, and the compiler's own choice between a fused multiplication and addition or two steps. Every
-// tile is a full one, since b is packed with zeros at a partial end, so that a number's bits do not depend on
+// tile is a full one, since b is packed with zeros at a partial end, so that an element's bits do not depend on
 // its place.
 template <class T>
 struct plain_kernels {

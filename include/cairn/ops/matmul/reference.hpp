@@ -12,16 +12,16 @@
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
-// The product as its documentation says it, one number after another: the oracle for every kernel. Kernels
+// The product as its documentation says it, one element after another: the oracle for every kernel. Kernels
 // with fused multiply-add give these bits; others differ from them by rounding.
 template <class T>
 void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
                       std::type_identity_t<matrix<const T>> b, transpose form,
                       const std::type_identity_t<epilogue<T>>& then = {}) {
-  const auto [m, n, k] = detail::checked_product(c, a, b, form, then);
-  const std::size_t block = detail::reduction_block(k);
+  const auto [m, n, k] = checked_product(c, a, b, form, then);
+  const std::size_t block = reduction_block(k);
   const auto left = [&](std::size_t i, std::size_t p) {
     return form == transpose::first ? a(p, i) : a(i, p);
   };
@@ -51,4 +51,4 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
   }
 }
 
-} // namespace cairn
+} // namespace cairn::detail

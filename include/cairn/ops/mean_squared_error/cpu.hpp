@@ -24,7 +24,7 @@ struct squared_error_derivative {
 template <class T>
 void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count,
                         const T* output, const T* targets) {
-  const double sum = detail::ordered_sum(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+  const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const y = output + begin;
     const T* const t = targets + begin;
     return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) {
@@ -35,7 +35,7 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr || count == 0) return;
   const detail::squared_error_derivative<T> derivative{static_cast<T>(2.0 / static_cast<double>(count))};
-  elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
+  detail::elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
 }
 
 } // namespace cairn

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/relu/relu.hpp>
 
 namespace cairn {
@@ -16,14 +16,14 @@ namespace detail {
 struct relu_element {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& x) const {
-    x = select(x < T{0}, T{0}, x);
+    x = blend(x < T{0}, T{0}, x);
   }
 };
 
 struct relu_derivative {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
-    gradient = select(y > T{0}, gradient, T{0});
+    gradient = blend(y > T{0}, gradient, T{0});
   }
 };
 
@@ -31,14 +31,14 @@ struct relu_derivative {
 
 template <class T>
 void relu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
-  elementwise(queue, count, detail::relu_element{}, std::array{output}, std::array{input});
+  detail::elementwise(queue, count, detail::relu_element{}, std::array{output}, std::array{input});
 }
 
 template <class T>
 void relu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
                    const T* output) {
-  elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient},
-              std::array{output_gradient, output});
+  detail::elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient},
+                      std::array{output_gradient, output});
 }
 
 } // namespace cairn

@@ -42,9 +42,11 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
   const std::array results{parameters, velocity};
   const std::array sources{p, v, gradients};
   if (c.momentum == T{0})
-    elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters}, std::array{p, gradients});
-  else if (c.nesterov) elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
-  else elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
+    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters},
+                        std::array{p, gradients});
+  else if (c.nesterov)
+    detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
+  else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
 }
 
 } // namespace cairn

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/ops/queue_without_this_op.hpp>
+
 namespace cairn {
 
 template <class T>
@@ -13,12 +18,15 @@ struct sgd_coefficients {
   bool nesterov;
 };
 
-// sgd(queue, count, parameters, velocity, gradients, coefficients), for each element
+// For each of `count` elements
 //   g = scale g + weight_decay p
 //   v = momentum v + fresh g;  g = nesterov ? g + momentum v : v       only with momentum
 //   p = p - learning_rate g
 //
 // The velocity must be zeros before the first step; without momentum it may be null. These are the formulas
 // of torch.optim.SGD, where the first step takes v = g, whatever the dampening.
+template <class T>
+void sgd(detail::queue_without_this_op, std::size_t count, T* parameters, T* velocity, const T* gradients,
+         const std::type_identity_t<sgd_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn

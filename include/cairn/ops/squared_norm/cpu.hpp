@@ -12,11 +12,11 @@ namespace cairn {
 
 template <class T>
 void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count) {
-  *sum = detail::ordered_sum(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+  *sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const first = x + begin;
     return detail::sum_in_lanes(end - begin, [first](std::size_t i) {
-      const auto number = static_cast<double>(first[i]);
-      return number * number;
+      const auto value = static_cast<double>(first[i]);
+      return value * value;
     });
   });
 }

@@ -7,7 +7,6 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
 
 namespace cairn {
@@ -32,14 +31,14 @@ struct tanh_derivative {
 
 template <class T>
 void tanh_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
-  elementwise(queue, count, detail::tanh_element{}, std::array{output}, std::array{input});
+  detail::elementwise(queue, count, detail::tanh_element{}, std::array{output}, std::array{input});
 }
 
 template <class T>
 void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
                    const T* output) {
-  elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient},
-              std::array{output_gradient, output});
+  detail::elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient},
+                      std::array{output_gradient, output});
 }
 
 } // namespace cairn

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence.
+class command_line {
+public:
+  command_line(std::string program, std::string purpose)
+      : program_(std::move(program)), purpose_(std::move(purpose)) {}
+
+  command_line& add(std::string name, std::string& value, std::string meaning) {
+    return add(std::move(name), value, std::move(meaning), [&value](std::string_view text) {
+      value = text;
+      return true;
+    });
+  }
+  template <class Number>
+  command_line& add(std::string name, Number& value, std::string meaning) {
+    return add(std::move(name), std::to_string(value), std::move(meaning), [&value](std::string_view text) {
+      const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return fault == std::errc{} && end == text.data() + text.size();
+    });
+  }
+
+  void parse(int count, char** words) const {
+    for (int i = 1; i < count; ++i) {
+      const std::string_view word = words[i];
+      if (word == "--help" || word == "-h") help();
+      const option* found = nullptr;
+      for (const option& o : options_)
+        if (word == "--" + o.name) found = &o;
+      if (found == nullptr) fail(std::string(word) + " is no option; --help lists them");
+      if (i + 1 == count) fail(std::string(word) + " needs a value: " + found->meaning);
+      if (!found->read(words[++i]))
+        fail(std::string(word) + " cannot be " + words[i] + ": " + found->meaning);
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& text) const {
+    std::fprintf(stderr, "%s: %s\n", program_.c_str(), text.c_str());
+    std::exit(2);
+  }
+
+private:
+  struct option {
+    std::string name, initial, meaning;
+    std::function<bool(std::string_view)> read;
+  };
+
+  command_line& add(std::string name, std::string initial, std::string meaning,
+                 std::function<bool(std::string_view)> read) {
+    options_.push_back({std::move(name), std::move(initial), std::move(meaning), std::move(read)});
+    return *this;
+  }
+
+  [[noreturn]] void help() const {
+    std::printf("%s: %s\n\n", program_.c_str(), purpose_.c_str());
+    for (const option& o : options_)
+      std::printf("  --%-12s %s%s\n", o.name.c_str(), o.meaning.c_str(),
+                  o.initial.empty() ? "" : (" [" + o.initial + "]").c_str());
+    std::exit(0);
+  }
+
+  std::string program_, purpose_;
+  std::vector<option> options_;
+};

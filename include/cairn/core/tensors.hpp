@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/element.hpp>
+#include <cairn/core/tensor.hpp>
+
+namespace cairn {
+
+// The memory of a list of tensors: where each begins, by its index. Tensor k begins offsets[k] bytes behind the start of
+// the block; it is null if it is not there. The tensors of a caller may lie anywhere: then the offsets are the distances
+// of their addresses, and so addresses are what is added up.
+template <class T>
+struct tensors {
+  using byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  template <class U>
+  using like = std::conditional_t<std::is_const_v<T>, const U, U>;
+
+  byte* block = nullptr; // null: none of them is there
+  const std::size_t* offsets = nullptr;
+  tensor_set there = detail::all_tensors;
+
+  T* operator[](std::size_t k) const { return as<std::remove_const_t<T>>(k); }
+  // Of a tensor of integers, or of sums.
+  like<std::int32_t>* integers(std::size_t k) const { return as<std::int32_t>(k); }
+  like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const {
+    return as<accumulated<std::remove_const_t<T>>>(k);
+  }
+  template <class U>
+  like<U>* as(std::size_t k) const {
+    if (block == nullptr || !detail::contains(there, k)) return nullptr;
+    return reinterpret_cast<like<U>*>(reinterpret_cast<std::uintptr_t>(block) + offsets[k]);
+  }
+
+  // Is any of them there?
+  explicit operator bool() const { return block != nullptr && there != 0; }
+
+  tensors<const T> to_read() const requires(!std::is_const_v<T>) { return {block, offsets, there}; }
+};
+
+} // namespace cairn

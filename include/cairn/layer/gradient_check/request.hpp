@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/layer.hpp>
+#include <cairn/ops/activation.hpp>
+
+namespace cairn::detail {
+
+// What a call asks for besides the plain function.
+template <class T>
+struct request {
+  pass why = pass::forward;
+  bool tape = true; // of a forward: a backward follows
+  bool in_place = false;
+  tensor_set used = all_tensors;       // of a backward: the outputs that have a gradient
+  tensor_set wanted = all_tensors;     // ... the inputs whose gradient is made
+  bool gradients = true;               // ... are those of the parameters made?
+  activation apply = activation::none; // `then` or `before`
+  const T* addend = nullptr;
+  std::size_t gap = 0; // elements behind each row of the last extent of outputs[0]
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <cairn/core/view.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/ops/add/add.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/plan/policies.hpp>
+
+namespace cairn {
+
+// y = (f(x), g(x), ...) side by side along the last extent, as torch.cat of the branches with dim = -1. A branch is a layer
+// or a Sequential; all of them take the first tensor, and their results differ in the last extent only.
+//
+// A branch whose last layer is strided (a Linear) writes into its columns of the result and reads their gradient there; the
+// result of any other is copied. The gradient of the input is summed from the last branch to the first.
+template <class... Branches>
+struct Concat {};
+
+namespace detail {
+
+struct concat_sentences {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "Concat: it has at least one branch, no branch is empty, and each makes one tensor of its input; all "
+                  "these tensors differ in their last extent only; see wrong_concat<type, what it takes>");
+    return false;
+  }
+};
+
+} // namespace detail
+
+// A Concat whose branches do not fit together.
+template <class Block, class Takes = void>
+struct wrong_concat : detail::concat_sentences {};
+
+namespace detail {
+
+template <class... Branches>
+struct made_of<Concat<Branches...>> {
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "Concat";
+  static constexpr std::size_t branches = sizeof...(Branches);
+  static constexpr bool is_right = branches > 0;
+  using parts = pack<Branches...>;
+  using policy = store_all;
+  using wrong = wrong_concat<Concat<Branches...>>;
+  using empty = wrong;
+  template <class Takes, class>
+  using wrong_ends = wrong_concat<Concat<Branches...>, Takes>;
+  template <class... Parts>
+  using with = Concat<Parts...>;
+
+  static constexpr void join(const value_list& value, const description* chains, description& out) {
+    tensor sum = chains[0].after[0].with_last(0);
+    for (std::size_t c = 0; c < branches; ++c) {
+      const tensor& made = chains[c].after[0];
+      if (chains[c].takes != 1 || chains[c].gives != 1 || !contains(chains[c].depends[0], 0)) return;
+      if (!made.is_real() || made.rank() == 0 || !(made.with_last(0) == sum.with_last(0))) return;
+      sum = sum.with_last(sum.last() + made.last());
+    }
+    out.accepts = true;
+    out.after.push_back(sum);
+    out.pass_by(value);
+    out.depends[0] = 1;
+  }
+
+  static constexpr chain_ends ends(const element_facts&, const element_facts& last) {
+    return {.output = last.strided && !last.as_stage.reads_output && !last.as_stage.in_place_forward};
+  }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    stage s{};
+    s.tape_without_output = true;
+    s.leaves = 0;
+    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
+    for (std::size_t c = 0; c < branches; ++c) {
+      const chain_facts& f = chains[c];
+      const bool adds = c + 1 < branches; // the last branch comes first, and writes where the others add
+      const std::size_t beside = before_workspace(adds, f.ends, f.output_bytes, f.input_bytes);
+      tape += f.tape;
+      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
+      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
+      backward = backward < beside + f.backward_workspace ? beside + f.backward_workspace : backward;
+      s.reads_input = s.reads_input || f.reads_input;
+      s.tape_without_output = s.tape_without_output && !f.writes_output;
+      s.leaves += f.leaves;
+      s.parameters += f.parameters;
+      s.parameter_block += f.parameter_block;
+      s.state_block += f.state_block;
+      const std::uint64_t sums = adds ? f.input_elements : 0;
+      s.forward_flops += f.forward_flops;
+      s.tape_flops += f.tape_flops;
+      s.backward_flops += f.backward_flops + sums;
+      s.input_gradient_flops += f.input_gradient_flops + sums;
+    }
+    s.tape = {0, tape};
+    s.forward_workspace = {0, forward};
+    s.evaluation_workspace = {0, evaluation};
+    s.backward_workspace = {0, backward};
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
+    const std::size_t width = width_of(chains);
+    std::size_t column = 0;
+    for (const auto& chain : chains) {
+      const tensor& own = (*chain.code->outputs)[0];
+      Frame inside = chain.enter(block);
+      inside.outputs = {};
+      if (output && chain.code->ends.output) {
+        inside.outputs = at(block.outputs[0] + column);
+        inside.output_stride = width;
+      }
+      const auto made = run_forward(queue, chain, inside, tape, output);
+      if (output && !chain.code->ends.output)
+        copy_matrix(queue, columns_of(block.outputs[0], block.rows, own, column, width),
+                    matrix(made[0], block.rows * rows_of(own), own.last()));
+      column += own.last();
+    }
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    const std::size_t width = width_of(chains);
+    std::size_t column = width;
+    for (std::size_t c = chains.size(); c-- > 0;) {
+      const auto& chain = chains[c];
+      const tensor& own = (*chain.code->outputs)[0];
+      const tensor& in = (*chain.code->inputs)[0];
+      using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
+      const std::size_t output_bytes = align_up(own.elements(chain.code->batch) * sizeof(T));
+      const std::size_t input_bytes = align_up(in.elements(chain.code->batch) * sizeof(T));
+      column -= own.last();
+
+      Frame inside = chain.enter(block);
+      inside.outputs = {};
+      const T* const gradient = block.output_gradients[0];
+      T* const memory = reinterpret_cast<T*>(block.workspace);
+      if (chain.code->ends.output) {
+        inside.output_gradients = at(gradient + column);
+        inside.output_stride = width;
+      } else {
+        copy_matrix(queue, matrix(memory, block.rows * rows_of(own), own.last()),
+                    columns_of(gradient, block.rows, own, column, width));
+        inside.output_gradients = at(static_cast<const T*>(memory));
+      }
+      const bool sums = c + 1 < chains.size();
+      T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
+      if (block.input_gradients && sums) inside.input_gradients = at(part);
+      inside.workspace =
+          block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
+      run_backward(queue, chain, inside);
+      if (block.input_gradients && sums)
+        add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);
+    }
+  }
+
+private:
+  // Beside the workspace of a chain during its backward: the gradient of its output without gaps, and that of its input,
+  // which is added to what the branches behind it gave.
+  static constexpr std::size_t before_workspace(bool sums, const chain_ends& ends, std::size_t output_bytes,
+                                                std::size_t input_bytes) {
+    return (ends.output ? 0 : output_bytes) + (sums ? input_bytes : 0);
+  }
+
+  static std::size_t rows_of(const tensor& t) { return t.size() / t.last(); } // of one sample
+  template <class Chains>
+  static std::size_t width_of(const Chains& chains) {
+    std::size_t sum = 0;
+    for (const auto& chain : chains) sum += (*chain.code->outputs)[0].last();
+    return sum;
+  }
+  // The columns of one branch in the whole tensor.
+  template <class T>
+  static matrix<T> columns_of(T* whole, std::size_t rows, const tensor& own, std::size_t column, std::size_t width) {
+    return {whole + column, rows * rows_of(own), own.last(), width};
+  }
+  template <class T>
+  static tensors<T> at(T* first) {
+    static constexpr std::array<std::size_t, 1> offset{};
+    return {reinterpret_cast<typename tensors<T>::byte*>(first), offset.data(), 1};
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn

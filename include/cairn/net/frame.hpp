@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/random.hpp>
+#include <cairn/core/tensors.hpp>
+#include <cairn/layer/layer.hpp>
+#include <cairn/net/program.hpp>
+
+namespace cairn {
+
+// A callback: a function and what it is called on. The default does nothing.
+template <class... Facts>
+struct callback {
+  void (*function)(void* self, Facts...) = nullptr;
+  void* self = nullptr;
+
+  void operator()(Facts... facts) const {
+    if (function != nullptr) function(self, facts...);
+  }
+};
+
+// Callbacks from a program that runs: ddp and tests have some.
+struct callbacks {
+  // The gradients below `end` of the flat buffer are complete, and will not change any more in this step.
+  callback<std::size_t> finished{};
+  // These bytes of the arena are not read any more before they are written again.
+  callback<std::byte*, std::size_t> discarded{};
+};
+
+// Where gradients are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. The
+// owner may move it on while backward runs, whenever a layer's gradients are finished.
+template <class T>
+struct gradient_place {
+  T* start = nullptr;
+  std::size_t begin = 0;
+  const T* zeros = nullptr; // a cache line of them, if there may be anything in the padding behind a tensor
+};
+
+// What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
+template <class T>
+struct frame {
+  std::size_t rows = 0; // samples, 1 … batch
+  tensors<const T> inputs{};
+  tensors<const T> constants{};
+  tensors<T> outputs{};                // of a chain inside a block, and likewise below; no block: not wanted
+  tensors<const T> output_gradients{};
+  tensors<T> input_gradients{};
+  const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
+  const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
+  std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
+  std::byte* workspace = nullptr;
+  std::byte* tape = nullptr; // of a chain inside a block
+  const T* parameters = nullptr;
+  T* buffers = nullptr;
+  const gradient_place<T>* gradients = nullptr;
+  std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
+  T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
+  random_key random{};            // its position is that of the chain's first layer
+  pass why = pass::forward;
+  const callbacks* tell = nullptr;
+
+  // The memory at a place in one of the two regions that belong to the chain.
+  std::byte* bytes(const place& p) const {
+    if (p.where == region::workspace) return workspace + p.offset();
+    return p.where == region::tape ? tape + p.offset() : nullptr;
+  }
+  T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
+};
+
+template <class T, class Queue>
+frame<T> detail::chain_of_block<T, Queue>::enter(const frame<T>& block) const {
+  frame<T> inside = block;
+  inside.parameters += parameter_begin;
+  inside.buffers += state_begin;
+  inside.gradient_begin += parameter_begin;
+  inside.random.position += leaf_begin;
+  if (inside.tape != nullptr) inside.tape += tape_begin;
+  inside.output_addend = inside.gradient_addend = nullptr;
+  inside.output_stride = 0;
+  return inside;
+}
+
+} // namespace cairn

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <cairn/core/pack.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/core/tensor_types.hpp>
+#include <cairn/layer/description.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/plan/buckets.hpp>
+#include <cairn/plan/fingerprint.hpp>
+#include <cairn/plan/gradient_windows.hpp>
+
+// What the blueprint of a chain asks of the blocks in it.
+namespace cairn {
+
+template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around = void,
+          class Update = used_after_backward>
+struct blueprint;
+
+namespace detail {
+
+// The blueprints of the chains of element I of a chain, which is a block there.
+template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts>
+struct inner_blueprints;
+template <class Chain, std::size_t I, class Block, class... Chains>
+struct inner_blueprints<Chain, I, Block, pack<Chains...>> {
+  struct arriving {
+    static constexpr value_list tensors{Chain::values.input(I), Chain::values.of[I].takes};
+    static constexpr tensor_list constants = Chain::constants;
+  };
+  using in = typename type_of_tensors<arriving>::type;
+  // A block of several chains puts the first tensor of each together.
+  static constexpr unsigned used =
+      sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
+  using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
+  template <class Body>
+  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block,
+                         update>;
+  using type = pack<plan<Chains>...>;
+
+  // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.
+  static constexpr stage as_stage() {
+    const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains>::facts...};
+    return made_of<Block>::as_stage(facts.data());
+  }
+};
+
+template <class Pack>
+struct each_blueprint;
+template <class... Blueprints>
+struct each_blueprint<pack<Blueprints...>> {
+  static constexpr std::size_t tensors = [] {
+    std::size_t sum = 0;
+    for (const std::size_t count : {Blueprints::tensors...}) sum += count;
+    return sum;
+  }();
+  static constexpr std::size_t parameter_block = [] {
+    std::size_t sum = 0;
+    for (const std::size_t count : {Blueprints::parameter_block...}) sum += count;
+    return sum;
+  }();
+
+  // Gradients are finished by the last chain first; leaves are counted in that order too.
+  using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
+  static constexpr gradient_end* write_ends(gradient_end* out, std::size_t begin, std::size_t& leaf) {
+    constexpr std::array<end_writer, sizeof...(Blueprints)> writers{&Blueprints::write_ends...};
+    constexpr std::array<std::size_t, sizeof...(Blueprints)> blocks{Blueprints::parameter_block...};
+    for (std::size_t c = sizeof...(Blueprints); c-- > 0;) {
+      out = writers[c](out, begin, leaf);
+      begin += blocks[c];
+    }
+    return out;
+  }
+  static constexpr std::uint64_t network_hash(std::string_view name) {
+    hash64 h;
+    h.add(name);
+    for (const std::uint64_t word : {Blueprints::network_hash...}) h.add(word);
+    return h.value();
+  }
+  static constexpr std::uint64_t schedule_hash() {
+    hash64 h;
+    for (const std::uint64_t word : {Blueprints::schedule_hash...}) h.add(word);
+    return h.value();
+  }
+};
+
+// Do the tensors of two values lie in their buffers at the same places?
+constexpr bool same_layout(const value_list& a, const value_list& b, const scale& to) {
+  if (a.count != b.count) return false;
+  for (std::size_t k = 0; k < a.count; ++k)
+    if (a.items[k].per_batch != b.items[k].per_batch ||
+        a.items[k].size() * to.sizes[a.items[k].type] != b.items[k].size() * to.sizes[b.items[k].type])
+      return false;
+  return true;
+}
+
+template <std::size_t Most>
+constexpr void add_tensors(hash64& h, const tensors_up_to<Most>& list) {
+  for (const tensor& t : list) {
+    h.add(static_cast<std::uint64_t>(t.type)).add(std::uint64_t{t.per_batch}).add(t.rank());
+    for (std::size_t a = 0; a < t.rank(); ++a) h.add(t[a]);
+  }
+}
+
+} // namespace detail
+
+} // namespace cairn

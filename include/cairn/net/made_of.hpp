@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/core/pack.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/description.hpp>
+#include <cairn/plan/chain.hpp>
+
+// What the types of a network are made of. Everything that walks a network's type (stages, shapes, checks, names, the
+// summary, the function that it computes) reads made_of<Type> and knows no composite by name: a new one is its own file.
+namespace cairn::detail {
+
+// How a type stands in the chain around it.
+enum class part_kind : unsigned char {
+  layer,    // one stage
+  sequence, // its parts are stages of the chain around it
+  block,    // one stage with chains of its own inside
+  update,   // around a whole network: a way to train it
+};
+
+// A layer, and whatever stands where a layer could.
+template <class T>
+struct made_of {
+  static constexpr part_kind as = part_kind::layer;
+  using parts = pack<>;
+};
+
+// The ends of a chain inside a block. Its input and the gradient of its output are always the block's own.
+struct chain_ends {
+  bool output = true;         // its last value is written to the block's output
+  bool input_gradient = true; // the gradient of its input is written to the block's
+};
+
+// What the compiler found out about a chain inside a block.
+struct chain_facts {
+  std::size_t size = 0;            // stages
+  std::size_t output_elements = 0; // of one sample of its first output
+  std::size_t input_elements = 0;  // ... of its first input
+  std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
+  std::size_t tape = 0;                          // bytes at this batch, and likewise below
+  std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
+  bool reads_input = false;  // on its backward pass
+  bool reads_output = false; // ... its last value, if that is the block's own output
+  bool writes_output = false; // in a forward that makes the tape alone
+  chain_ends ends{};
+  std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
+  std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
+};
+
+// A block has, as members of its made_of beside `as` and `parts` (its chains, one after another in the forward pass):
+//
+//   policy                     how each chain is planned
+//   name                       for tables and for the fingerprint
+//   is_right, wrong, empty     is it right, whatever stands in it? The diagnostics of the errors if it is not, and if a chain
+//                              has no layer
+//   wrong_ends<Takes, Gives>   the diagnostic if what its chains make does not fit together
+//   join(value, chains, out)   describes the block, from the value that arrives and from the descriptions of its chains; says
+//                              by out.accepts whether they fit together
+//   ends(first, last)          which ends of a chain are the block's own, by its first and its last element
+//   as_stage(facts)            the block as a stage, from the facts of its chains
+//   forward(queue, chains, frame, tape, output), backward(queue, chains, frame)
+//                              how it runs; backward finishes the gradients of the last chain first
+//   is_transparent             does it compute what its one chain computes?
+//   with<Parts...>             the same block of other parts
+
+// Are the parameters of a block's chains not learnt (net/frozen.hpp)?
+template <class Block>
+inline constexpr bool freezes = false;
+
+// The stage of a block that is one chain and nothing else.
+constexpr stage stage_of_chain(const chain_facts& f) {
+  stage s{};
+  s.tape = {0, f.tape};
+  s.forward_workspace = {0, f.forward_workspace};
+  s.evaluation_workspace = {0, f.evaluation_workspace};
+  s.backward_workspace = {0, f.backward_workspace};
+  s.reads_input = f.reads_input;
+  s.reads_output = f.reads_output;
+  s.tape_without_output = !f.writes_output;
+  s.leaves = f.leaves;
+  s.parameters = f.parameters;
+  s.parameter_block = f.parameter_block;
+  s.state_block = f.state_block;
+  s.forward_flops = f.forward_flops;
+  s.tape_flops = f.tape_flops;
+  s.backward_flops = f.backward_flops;
+  s.input_gradient_flops = f.input_gradient_flops;
+  return s;
+}
+
+// Does it compute what its one part computes, so that it only says how that is trained?
+template <class T>
+inline constexpr bool is_transparent = [] {
+  if constexpr (requires { made_of<T>::is_transparent; }) return made_of<T>::is_transparent;
+  else return false;
+}();
+
+template <class T>
+inline constexpr bool is_block = made_of<T>::as == part_kind::block;
+
+// Is it a block that adds nothing but a schedule?
+template <class T>
+inline constexpr bool adds_a_schedule = is_block<T> && is_transparent<T> && !freezes<T>;
+
+} // namespace cairn::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/checkpoint.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/plan/gradient_windows.hpp>
+#include <cairn/plan/run_time_plan.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// A model without the policy around all of it.
+template <class Model>
+struct unplanned {
+  using type = Model;
+};
+template <class Policy, class Net>
+struct unplanned<checkpoint<Policy, Net>> {
+  using type = Net;
+};
+template <class Model>
+struct unplanned<fused_update<Model>> {
+  using type = fused_update<typename unplanned<Model>::type>;
+};
+
+} // namespace detail
+
+// A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
+// takes it in place of the schedule that was compiled, and so need not know the solver. Update says where its gradients
+// lie.
+template <class Net, std::size_t Batch, class T, class Update>
+struct solved_step {
+  run_time_plan plan{};
+};
+
+// What memory_curve<Model, Batch, T, Update>::within() returns.
+template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+using solved_step_of =
+    solved_step<typename detail::unplanned<Model>::type, Batch, T,
+                typename blueprint_of<typename detail::unplanned<Model>::type, Batch, T, Update>::update>;
+
+// Solves steps (net/memory_curve.hpp, which includes the solver).
+template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+class memory_curve;
+
+} // namespace cairn

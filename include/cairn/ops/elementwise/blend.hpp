@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace cairn::detail {
+
+// condition ? a : b on the bits of the values. An ordinary ?: lets g++ 12 move the computation of one side
+// behind the condition, and then it makes no vector code for AVX2, because the side not taken might trap.
+template <class T>
+[[gnu::always_inline]] inline T blend(bool condition, T a, T b) {
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const bits mask = bits{0} - static_cast<bits>(condition);
+  return std::bit_cast<T>((std::bit_cast<bits>(a) & mask) | (std::bit_cast<bits>(b) & ~mask));
+}
+
+} // namespace cairn::detail

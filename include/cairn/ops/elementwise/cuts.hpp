@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+
+namespace cairn::detail {
+
+// How work on a matrix is handed to threads. Neither cut may decide a bit: what a row or a column becomes must not
+// depend on which others are in its part.
+
+// f(row) for every row, in parts of about `grain` elements.
+template <class F>
+void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f, std::size_t grain = 4096) {
+  const std::size_t length = std::max<std::size_t>(1, grain / std::max<std::size_t>(1, columns));
+  queue.parallel_for((rows + length - 1) / length, [&](std::size_t part, auto) {
+    for (std::size_t row = part * length; row < std::min(rows, (part + 1) * length); ++row) f(row);
+  });
+}
+
+// The widest strip of columns: a strip of sums stays in the innermost cache, and a row of a strip is long enough for
+// the memory to be read in order.
+inline constexpr std::size_t strip = 512;
+
+// f(begin, columns) for strips that cover all columns, for sums over rows. There are as many as threads if the matrix is
+// worth it, and all but the last are a multiple of a block wide, so a column's place in its block is always the same.
+template <class F>
+void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f) {
+  const std::size_t threads = rows * columns < element_part ? 1 : queue.threads();
+  const std::size_t wanted = ((columns + strip - 1) / strip + threads - 1) / threads * threads;
+  if (wanted == 0) return;
+  const std::size_t blocks = (columns + element_block - 1) / element_block;
+  const std::size_t width = (blocks + wanted - 1) / wanted * element_block;
+  queue.parallel_for((columns + width - 1) / width, [&](std::size_t part, auto) {
+    f(part * width, std::min(width, columns - part * width));
+  });
+}
+
+} // namespace cairn::detail

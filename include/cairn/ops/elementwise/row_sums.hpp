@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+
+namespace cairn::detail {
+
+// f(sums[j]..., operands(row, j)...) for every row in ascending order, and every column j: the sums are doubles, which f
+// takes by reference and adds to. An operand with a stride of 0 is the same row every time. The sums are kept in memory
+// and not in registers, so that rows are read in order; a strip of them stays in the innermost cache.
+//
+// As for elementwise(), f has no branch and is [[gnu::always_inline]]. What is left of a block is done one column at a
+// time, so the last bits of a column may depend on whether it is among the last columns, but on nothing else.
+template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
+[[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
+                                               const std::array<matrix<const T>, Operands>& operands,
+                                               std::index_sequence<S...>, std::index_sequence<I...>) {
+  const F element = f;
+  const std::size_t columns = operands[0].columns;
+  for (std::size_t row = 0; row < operands[0].rows; ++row) {
+    const T* const from[Operands] = {operands[I].data + row * operands[I].stride...};
+    std::size_t j = 0;
+    for (; j + element_block <= columns; j += element_block) {
+      double s[Sums][element_block];
+      T v[Operands][element_block];
+      for (std::size_t k = 0; k < Sums; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) s[k][i] = sums[k][j + i];
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) v[k][i] = from[k][j + i];
+      for (std::size_t i = 0; i < element_block; ++i) element(s[S][i]..., v[I][i]...);
+      for (std::size_t k = 0; k < Sums; ++k)
+        for (std::size_t i = 0; i < element_block; ++i) sums[k][j + i] = s[k][i];
+    }
+    for (; j < columns; ++j) element(sums[S][j]..., from[I][j]...);
+  }
+}
+
+// The same for one instruction set each.
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] void add_rows_plain(const F& f, const std::array<double*, Sums>& sums,
+                                      const std::array<matrix<const T>, Operands>& operands) {
+  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void
+add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
+              const std::array<matrix<const T>, Operands>& operands) {
+  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void
+add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
+                const std::array<matrix<const T>, Operands>& operands) {
+  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+}
+
+template <std::size_t Sums, std::size_t Operands, class F, class T>
+void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& sums,
+              const std::array<matrix<const T>, Operands>& operands) {
+  if (set == instruction_set::avx512) add_rows_avx512(f, sums, operands);
+  else if (set == instruction_set::avx2) add_rows_avx2(f, sums, operands);
+  else add_rows_plain(f, sums, operands);
+}
+
+} // namespace cairn::detail

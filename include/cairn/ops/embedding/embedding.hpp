@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
+
+namespace cairn {
+
+// Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. An index
+// that the weight has no row for throws cairn::error before anything is written.
+template <class T>
+void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
+                       std::size_t width, T* output, const T* weight, const std::int32_t* indices) = delete;
+
+// Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
+// (count, width) with indices[i] = v, in ascending order of i: 0 where there is none. The indices are those of a forward.
+template <class T>
+void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
+                        std::size_t width, accumulated<T>* weight_gradient, const T* output_gradient,
+                        const std::int32_t* indices) = delete;
+
+namespace detail {
+
+// Throws if an index is none of 0 … vocabulary - 1, on indices that the host can read. Reading a row that is not there
+// must not happen, whatever a data file says.
+inline void check_indices(const std::int32_t* indices, std::size_t count, std::size_t vocabulary) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (indices[i] >= 0 && static_cast<std::size_t>(indices[i]) < vocabulary) [[likely]]
+      continue;
+    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) +
+                ", but the vocabulary is 0 to " + std::to_string(vocabulary - 1) +
+                "; give such indices, or an Embedding with a larger vocabulary");
+  }
+}
+
+} // namespace detail
+
+} // namespace cairn

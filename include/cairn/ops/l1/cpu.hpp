@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/mean_of_terms.hpp>
+#include <cairn/ops/l1/l1.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+struct absolute_error {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    y = std::fabs(y - target);
+  }
+};
+
+// 0 d is 0 for no distance and NaN for NaN.
+template <class T>
+struct absolute_error_derivative {
+  T share; // 1 / count
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    const T distance = y - target;
+    y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+        const T* targets) {
+
+  const detail::absolute_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{},
+                        derivative);
+}
+
+} // namespace cairn

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/random.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/adam/adam.hpp>
+#include <cairn/ops/add/add.hpp>
+#include <cairn/ops/batch_norm/batch_norm.hpp>
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/embedding/embedding.hpp>
+#include <cairn/ops/gelu/gelu.hpp>
+#include <cairn/ops/l1/l1.hpp>
+#include <cairn/ops/layer_norm/layer_norm.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
+#include <cairn/ops/relu/relu.hpp>
+#include <cairn/ops/sgd/sgd.hpp>
+#include <cairn/ops/sigmoid/sigmoid.hpp>
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
+#include <cairn/ops/tanh/tanh.hpp>
+
+namespace cairn {
+
+// What a device must provide to run every layer, loss and optimizer of Cairn on elements of type T: an
+// overload of each op whose first parameter is the device's queue. What an op computes is said where it is
+// declared, in ops/OP/OP.hpp.
+//
+// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A
+// trainer does not: a network needs only the ops that its layers call.
+//
+// Not required: that an op is a template, or that its bits are those of another device.
+namespace detail {
+
+template <class Queue, class T>
+concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
+                                  matrix<const T> from) {
+  copy(queue, count, y, x);
+  copy_matrix(queue, to, from);
+  add(queue, count, y, x, x);
+  add_matrix(queue, to, from, from);
+};
+
+template <class Queue, class T>
+concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
+                                   matrix<const T> from, const epilogue<T>& then, const random_key& key,
+                                   const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums,
+                                   const std::int32_t* indices) {
+  matmul(queue, to, from, from, transpose::second, then);
+  relu_forward(queue, count, y, x);
+  relu_backward(queue, count, y, x, x);
+  gelu_forward(queue, count, y, x);
+  gelu_backward(queue, count, y, x, x);
+  tanh_forward(queue, count, y, x);
+  tanh_backward(queue, count, y, x, x);
+  sigmoid_forward(queue, count, y, x);
+  sigmoid_backward(queue, count, y, x, x);
+  dropout(queue, count, y, x, key, rate);
+  layer_norm_forward(queue, count, count, 1e-5, y, y, x, x, x);
+  layer_norm_backward(queue, count, count, y, y, y, x, x, x, x);
+  batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+  batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
+  batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
+  batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+  embedding_forward(queue, count, count, count, y, x, indices);
+  embedding_backward(queue, count, count, count, sum, x, indices);
+};
+
+template <class Queue, class T>
+concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from,
+                                   double* loss, const std::int32_t* labels,
+                                   const cross_entropy_options<T>& options) {
+  softmax_cross_entropy(queue, loss, y, from, labels);
+  softmax_cross_entropy(queue, loss, y, from, labels, options);
+  bce_with_logits(queue, loss, y, count, x, x);
+  mean_squared_error(queue, loss, y, count, x, x);
+  l1(queue, loss, y, count, x, x);
+  smooth_l1(queue, loss, y, count, x, x, 1.0);
+};
+
+template <class Queue, class T>
+concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
+                                    const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
+  squared_norm(queue, sum, x, count);
+  sgd(queue, count, y, y, x, of_sgd);
+  adam(queue, count, y, y, y, x, of_adam);
+};
+
+} // namespace detail
+
+template <class Queue, class T>
+concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> &&
+    detail::computes_losses<Queue, T> && detail::computes_updates<Queue, T>;
+
+} // namespace cairn

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/mean_of_terms.hpp>
+#include <cairn/ops/l1/cpu.hpp>
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct smooth_error {
+  T beta;
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    const T distance = std::fabs(y - target);
+    y = blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
+  }
+};
+
+// Of NaN the inner choice is the last, d / beta, which is NaN.
+template <class T>
+struct smooth_error_derivative {
+  T beta, share; // 1 / count
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    const T distance = y - target;
+    y = share * blend(distance >= beta, T{1}, blend(distance <= -beta, T{-1}, distance / beta));
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+               const T* targets, double beta) {
+
+  if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
+  const T at = static_cast<T>(beta), share = static_cast<T>(1 / static_cast<double>(count));
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<T>{at},
+                        detail::smooth_error_derivative<T>{at, share});
+}
+
+} // namespace cairn

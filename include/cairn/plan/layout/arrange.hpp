@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/layout/buffer.hpp>
+#include <cairn/plan/layout/equal_slots.hpp>
+#include <cairn/plan/layout/one_by_one.hpp>
+#include <cairn/plan/layout/stack_first.hpp>
+
+namespace cairn::detail {
+
+// The ways to arrange, in the order in which they are tried.
+enum class attempt : unsigned char { slots, stack, life, peak };
+
+// How many rounds a quadratic attempt may take: about `effort` looks at a buffer in all.
+constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
+  const std::size_t rounds = effort / (count * count + 1);
+  return rounds < 200 ? rounds : 200;
+}
+
+// One attempt. Returns the extent; the largest number if there are too many buffers to try it.
+template <std::size_t Capacity>
+constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound,
+                                 std::size_t fence, std::size_t effort) {
+  if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
+  if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
+  const std::size_t rounds = rounds_for(count, effort);
+  if (rounds == 0) return no_fence;
+  const auto by = how == attempt::life ? importance::life : importance::peak;
+  return one_by_one<Capacity>(buffers, count, fence, by).place(bound, rounds);
+}
+
+// Offsets for buffers that come in the order of their births, so that no two that live at the same time overlap, in
+// as little memory as it finds; returns how much that is. `bound` is the most that lives at once. Pinned buffers stay
+// where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
+//
+// Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a training step are nearly
+// nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it
+// is not, and when there are few enough buffers for the compilers' default limits.
+template <std::size_t Capacity>
+constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
+                              std::size_t effort = 50'000) {
+  plain_array<std::size_t, plus(Capacity, 1)> offsets(buffers.size() + 1);
+  std::size_t best = no_fence;
+  for (const auto how :
+       {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
+    if (best <= bound) break;
+    const std::size_t now =
+        arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
+    if (now >= best) continue;
+    best = now;
+    for (std::size_t i = 0; i < buffers.size(); ++i) offsets[i] = buffers[i].offset;
+  }
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].offset = offsets[i];
+  return best;
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <cairn/core/error.hpp>
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/route.hpp>
+#include <cairn/plan/run_time_plan.hpp>
+#include <cairn/plan/schedule.hpp>
+
+namespace cairn {
+
+// Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
+// forward pass along the chain and no backward pass.
+inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+  run_time_plan out;
+  out.training = complete<at_run_time, at_run_time>(c, moves);
+  const verdict v = prove<at_run_time>(c, out.training.ops());
+  if (!v)
+    throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) +
+                ", at op " + std::to_string(v.at));
+  constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
+  out.memory = detail::lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.turn, effort);
+  return out;
+}
+
+} // namespace cairn

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/chain.hpp>
+
+namespace cairn {
+
+// What one stage costs, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
+struct stage_cost {
+  std::uint64_t forward = 0;
+  std::uint64_t tape = 0; // a forward that leaves the output out, if it can
+  std::uint64_t backward = 0;
+
+  constexpr bool operator==(const stage_cost&) const = default;
+};
+
+namespace detail {
+
+// One stage as a solver sees it: bytes at the chain's batch, and costs.
+struct entry {
+  std::size_t input = 0, output = 0;                   // values i and i + 1
+  std::size_t output_gradient = 0, input_gradient = 0; // 0: lent, or not made
+  std::size_t tape = 0;
+  std::size_t tape_workspace = 0, plain_workspace = 0, backward_workspace = 0;
+  stage_cost cost{};
+  bool reads_input = false, reads_output = false;
+  bool in_place_forward = false, in_place_backward = false;
+  bool tape_alone = false; // forward can make the tape and leave the output out
+
+  // What has to be kept from a forward to the backward, besides the input.
+  constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
+  constexpr bool operator==(const entry&) const = default;
+};
+
+// The costs of a stage in FLOPs.
+constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
+  return {s.forward_flops, s.tape_without_output ? s.tape_flops : s.forward_flops,
+          s.backward_flops - (wants_input_gradient ? 0 : s.input_gradient_flops)};
+}
+
+// The entries of a chain and, after them, one for the turn: it reads the last value and makes its gradient in its place.
+// Stages below the lowest backward have no backward: they keep nothing, and there are no gradients between them.
+template <std::size_t Stages>
+constexpr plain_array<entry, plus(Stages, 1)> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
+  const std::size_t n = c.size();
+  const std::size_t lowest = c.lowest_backward();
+  plain_array<entry, plus(Stages, 1)> out(n + 1);
+  entry* const entries = out.data();
+  const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
+  std::size_t ours = c.lent ? n : n + 1; // the gradients below this one; those above lie on the lent one
+  while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
+  const auto gradient = [&](std::size_t k) -> std::size_t {
+    if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
+    if (k == n) return c.value_bytes(n); // it comes in where the value lies
+    return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const stage& s = c[i];
+    entry& e = entries[i];
+    e.input = value(i);
+    e.output = value(i + 1);
+    e.plain_workspace = s.evaluation_workspace.at(c.batch);
+    e.in_place_forward = c.in_place_forward(i);
+    e.cost = measured.empty() ? flops_of(s, i > lowest || c.lent) : measured[i];
+    if (i < lowest) {
+      e.cost.tape = e.cost.backward = 0;
+      continue;
+    }
+    e.output_gradient = gradient(i + 1);
+    e.input_gradient = gradient(i);
+    e.tape = c.tape_bytes(i);
+    e.tape_workspace = s.keeps_tape() ? s.forward_workspace.at(c.batch) : e.plain_workspace;
+    e.backward_workspace = s.backward_workspace.at(c.batch);
+    e.reads_input = s.reads_input;
+    e.reads_output = s.reads_output;
+    e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);
+    e.tape_alone = s.tape_without_output;
+  }
+  entries[n].input = value(n);
+  entries[n].input_gradient = gradient(n);
+  entries[n].in_place_backward = true;
+  return out;
+}
+
+} // namespace detail
+
+} // namespace cairn

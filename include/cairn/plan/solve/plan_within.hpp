@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <cairn/core/error.hpp>
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/plan_route.hpp>
+#include <cairn/plan/run_time_plan.hpp>
+#include <cairn/plan/solve/solver.hpp>
+
+namespace cairn {
+
+// The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
+// states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
+inline run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+  const std::size_t best = solved.within(bytes);
+  for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
+    run_time_plan found = plan_route(c, solved.route_of(i));
+    if (found.memory.arena <= bytes) return found;
+  }
+  std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
+    const std::size_t arena = plan_route(c, solved.route_of(i)).memory.arena;
+    if (arena < least) least = arena;
+  }
+  throw error("plan_within: expected a budget of at least " + std::to_string(least) +
+              " bytes, the least that any schedule of this network needs, found " + std::to_string(bytes) +
+              "; give it more, or take a smaller batch");
+}
+
+} // namespace cairn

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/core/pack.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// How many characters of a name are a fraction, as compilers show it at its start: {10, 100}.
+inline std::size_t fraction_length(std::string_view name) {
+  constexpr std::string_view digits = "0123456789";
+  if (name.substr(0, 1) != "{") return 0;
+  const std::size_t comma = std::min(name.find_first_not_of(digits, 1), name.size());
+  if (comma == 1 || name.substr(comma, 2) != ", ") return 0;
+  const std::size_t end = std::min(name.find_first_not_of(digits, comma + 2), name.size());
+  return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
+}
+
+// The type as its user typed it: without the namespace, and without what compilers add to numbers.
+inline std::string typed_name(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i, 7) == "cairn::") {
+      i += 6;
+      continue;
+    }
+    if (name.substr(i, 9) == "fraction{") i += 8; // g++ names the type, clang does not
+    if (const std::size_t length = fraction_length(name.substr(i)); length > 0) {
+      constexpr std::string_view hundredths = ", 100}"; // a percentage, as a user types it
+      const std::string_view shown = name.substr(i, length);
+      if (shown.ends_with(hundredths))
+        out += "percent<" + std::string(shown.substr(1, length - 1 - hundredths.size())) + ">";
+      else out += "fraction" + std::string(shown);
+      i += length - 1;
+      continue;
+    }
+    const bool after_digit = !out.empty() && out.back() >= '0' && out.back() <= '9';
+    if (after_digit && (name[i] == 'u' || name[i] == 'l' || name[i] == 'U' || name[i] == 'L')) continue;
+    if (name[i] == ' ' && !out.empty() && out.back() == '>') continue; // "> >"
+    out += name[i];
+  }
+  // Defaults that a user does not type and that only some compilers show.
+  constexpr std::array<std::array<std::string_view, 2>, 3> defaults{
+      {{", true>", ">"}, {", fraction{1, 100000}>", ">"}, {"Dropout<percent<50>>", "Dropout<>"}}};
+  for (const auto& [shown, typed] : defaults)
+    for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
+  return out;
+}
+
+template <class Elements>
+struct names_of;
+template <class... Elements>
+struct names_of<pack<Elements...>> {
+  static constexpr std::array<std::string_view, sizeof...(Elements)> value{type_name<Elements>()...};
+};
+
+} // namespace detail
+
+// The name of a type (a layer, a policy, a network) as its user typed it: name_of<every<2>>() is "every<2>".
+template <class T>
+std::string name_of() {
+  return detail::typed_name(type_name<T>());
+}
+
+// The name of every stage of a blueprint, for pictures and tables.
+template <class Blueprint>
+std::vector<std::string> stage_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < Blueprint::size; ++i)
+    names.push_back(
+        detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
+  return names;
+}
+
+} // namespace cairn

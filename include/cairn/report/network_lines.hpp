@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/core/shape.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/elements.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/plan/kept.hpp>
+#include <cairn/report/names.hpp>
+
+namespace cairn {
+
+// A span [begin, end) of the flat gradient buffer, in elements.
+struct gradient_span {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// What one line of a network's type does in one training step. A line that stands in a Repeat speaks for all its
+// repetitions: its numbers are sums over `times` stages, so that the lines of one level add up.
+struct network_line {
+  std::string name;      // as it was typed; a block by its kind, as what it is made of are the next lines
+  std::size_t level = 0; // in how many blocks and repetitions it stands
+  bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
+  std::size_t times = 0; // so many stages; of a group: repetitions
+  shape output_shape{};  // of one sample of its first output
+  std::vector<std::size_t> positions{}; // in the chain in which it stands, the same for each repetition of that chain
+  std::size_t parameters = 0;
+  std::size_t forwards = 0; // how many run in one step
+  std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
+  std::size_t recomputed = 0; // how many of them run forward more than once
+  std::size_t tape_bytes = 0; // stored between forward and backward: own tape, and output where it is stored
+  std::uint64_t flops = 0;    // of a step for one sample
+  std::vector<gradient_span> gradients{}; // of each stage
+};
+
+namespace detail {
+
+// How a step makes use of one stage. A block's chain is used as the block is.
+struct stage_use {
+  std::size_t forwards = 0;   // that make no tape
+  std::size_t taped = 0;      // that make the tape and the output
+  std::size_t tapes_only = 0; // that make the tape alone
+  std::size_t backwards = 0;
+  std::size_t last_backwards = 0; // those that leave the input gradient out
+  bool tape_stored = false;       // while the whole network computes its loss
+  bool output_stored = false;
+  std::size_t gradient_begin = 0; // in the flat buffer
+
+  std::size_t all_forwards() const { return forwards + taped + tapes_only; }
+  std::uint64_t flops(const stage& s) const {
+    return (forwards + taped) * s.forward_flops + tapes_only * s.tape_flops + backwards * s.backward_flops +
+           last_backwards * (s.backward_flops - s.input_gradient_flops);
+  }
+};
+
+// How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
+// forward pass, and what is left out when the output is not wanted.
+template <class Chain>
+std::vector<stage_use> uses_inside(const stage_use& whole) {
+  std::vector<stage_use> out(Chain::size);
+  const auto forward = [&](const op& o, std::size_t times, bool tape_only) {
+    stage_use& u = out[o.position];
+    const bool output = (o.wants_output && !tape_only) || !Chain::stages[o.position].tape_without_output;
+    (o.wants_tape ? output ? u.taped : u.tapes_only : u.forwards) += times;
+  };
+  const auto& training = Chain::training;
+  for (const op& o : Chain::evaluated::schedule.ops())
+    if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
+  for (std::size_t t = 0; t < training.turn; ++t) {
+    const op& o = training.storage[t];
+    if (o.kind != op_kind::forward) continue;
+    forward(o, whole.taped, false);
+    const bool last = t + 1 == training.lasting;
+    if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
+  }
+  const std::size_t backwards = whole.backwards + whole.last_backwards;
+  for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+    const op& o = training.storage[t];
+    if (o.kind == op_kind::forward) forward(o, backwards, false);
+    if (o.kind != op_kind::backward) continue;
+    // Whether the chain has to make its input gradient is up to the chain around it.
+    const std::size_t without = !o.wants_input_gradient ? backwards
+                                : o.position == 0       ? whole.last_backwards
+                                                        : 0;
+    out[o.position].last_backwards += without;
+    out[o.position].backwards += backwards - without;
+  }
+  static const auto kept = kept_over_turn<Chain::size>(Chain::whole, training.ops());
+  for (std::size_t i = 0; i < Chain::size; ++i) {
+    out[i].tape_stored = whole.tape_stored && kept.tape[i];
+    out[i].output_stored = whole.tape_stored && kept.value[i + 1];
+    out[i].gradient_begin = whole.gradient_begin + Chain::parameter_begin[i];
+  }
+  if (Chain::whole.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
+  return out;
+}
+
+// Several copies of one chain, and how each uses its stages.
+using chain_uses = std::vector<std::vector<stage_use>>;
+
+// Writes the lines of Body, a part of the chain whose elements begin at First. `starts`: where in the chain it begins,
+// once for each time that it is repeated there.
+template <class Chain, std::size_t First, class Body, class Parts = typename made_of<Body>::parts>
+struct line_writer;
+template <class Chain, std::size_t First, class Body, class... Parts>
+struct line_writer<Chain, First, Body, pack<Parts...>> {
+  using lines = std::vector<network_line>;
+  using places = std::vector<std::size_t>;
+
+  static void write(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
+    if constexpr (made_of<Body>::as == part_kind::sequence) write_sequence(out, copies, starts, level);
+    else write_stage(out, copies, starts, level);
+  }
+
+private:
+  // A layer or a block.
+  static void write_stage(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
+    network_line line{.name = name(), .level = level, .positions = starts};
+    std::vector<stage_use> uses;
+    for (const auto& copy : copies)
+      for (const std::size_t at : starts) uses.push_back(copy[at]);
+    const stage& s = Chain::element_stages[First];
+    line.output_shape = Chain::values.of[First].after[0].extents;
+    line.times = uses.size();
+    for (const stage_use& u : uses) {
+      line.parameters += s.parameters;
+      line.forwards += u.all_forwards();
+      line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
+      line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
+      line.tape_bytes +=
+          (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
+      line.flops += u.flops(s);
+      line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
+    }
+    out.push_back(std::move(line));
+    if constexpr (is_block<Body>) write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
+  }
+
+  // The chains of a block; where there are several, each with a line above its own if that is not one stage. Of the
+  // gradients the last chain's come first.
+  template <class... Chains>
+  static void write_chains(lines& out, const std::vector<stage_use>& uses, std::size_t level, pack<Chains...>) {
+    std::array<std::size_t, sizeof...(Chains)> begin{Chains::parameter_block...};
+    std::size_t sum = 0;
+    for (std::size_t c = begin.size(); c-- > 0;) sum += std::exchange(begin[c], sum);
+    std::size_t c = 0;
+    (write_chain<Chains, Parts>(out, uses, level, c, begin[c]), ...);
+  }
+  template <class Inner, class Part>
+  static void write_chain(lines& out, const std::vector<stage_use>& uses, std::size_t level, std::size_t& index,
+                          std::size_t begin) {
+    chain_uses inside;
+    for (stage_use u : uses) {
+      u.gradient_begin += begin;
+      inside.push_back(uses_inside<Inner>(u));
+    }
+    const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
+    if (named) {
+      network_line group{
+          .name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
+      for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
+      write_group(out, std::move(group), [&](std::size_t below) {
+        line_writer<Inner, 0, Part>::write(out, inside, {0}, below);
+      });
+    } else {
+      line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
+    }
+    ++index;
+  }
+
+  // What stands in a chain as several stages, once or again and again.
+  static void write_sequence(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
+    constexpr std::size_t times = made_of<Body>::times;
+    constexpr std::size_t stages = flattened<Body>::stages / times;
+    places all;
+    for (const std::size_t at : starts)
+      for (std::size_t k = 0; k < times; ++k) all.push_back(at + k * stages);
+    if constexpr (times == 1 || flattened<Body>::elements::size == 1) {
+      write_parts(out, copies, all, level, std::index_sequence_for<Parts...>{});
+    } else {
+      network_line group{.name = std::string(made_of<Body>::name),
+                         .level = level,
+                         .group = true,
+                         .times = copies.size() * all.size()};
+      for (const std::size_t at : all)
+        for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
+      write_group(out, std::move(group), [&](std::size_t below) {
+        write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{});
+      });
+    }
+  }
+
+  // A line that is the sum of those which are written below it.
+  template <class Write>
+  static void write_group(lines& out, network_line sum, const Write& write_below) {
+    const std::size_t here = out.size();
+    const std::size_t below = sum.level + 1;
+    out.push_back(sum);
+    write_below(below);
+    for (std::size_t i = here + 1; i < out.size(); ++i) {
+      const network_line& part = out[i];
+      if (part.level != below) continue; // what is deeper is in these already
+      sum.output_shape = part.output_shape;
+      sum.parameters += part.parameters;
+      sum.forwards += part.forwards;
+      sum.tape_bytes += part.tape_bytes;
+      sum.flops += part.flops;
+      for (const gradient_span& g : part.gradients) sum.gradients.push_back(g);
+    }
+    out[here] = std::move(sum);
+  }
+
+  // The first element of each part; one more, as there may be no part.
+  static constexpr std::array<std::size_t, sizeof...(Parts) + 1> first = [] {
+    std::array<std::size_t, sizeof...(Parts) + 1> at{First};
+    std::size_t i = 0;
+    for (const std::size_t size : {flattened<Parts>::elements::size..., std::size_t{0}}) {
+      if (i < sizeof...(Parts)) at[i + 1] = at[i] + size;
+      ++i;
+    }
+    return at;
+  }();
+
+  template <std::size_t... I>
+  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level,
+                          std::index_sequence<I...>) {
+    using writer = void (*)(lines&, const chain_uses&, const places&, std::size_t);
+    constexpr std::array<writer, sizeof...(Parts) + 1> writers{&line_writer<Chain, first[I], Parts>::write...};
+    constexpr std::array<std::size_t, sizeof...(Parts) + 1> stages{flattened<Parts>::stages...};
+    for (std::size_t i = 0; i < sizeof...(Parts); ++i) {
+      writers[i](out, copies, starts, level);
+      for (std::size_t& at : starts) at += stages[i];
+    }
+  }
+
+  // A block goes by its kind, and by its policy if that is all it adds.
+  static std::string name() {
+    if constexpr (!is_block<Body>) return name_of<Body>();
+    else if constexpr (adds_a_schedule<Body>)
+      return std::string(made_of<Body>::name) + "<" + name_of<typename made_of<Body>::policy>() + ">";
+    else return std::string(made_of<Body>::name);
+  }
+};
+
+// The lines of a whole network, in the order in which its type names them. Plan is its blueprint, Body what stands in
+// it: lines_of<blueprint_of<Model, Batch>, Body>().
+template <class Plan, class Body>
+std::vector<network_line> lines_of() {
+  const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};
+  std::vector<network_line> out;
+  line_writer<Plan, 0, Body>::write(out, {uses_inside<Plan>(step)}, {0}, 0);
+  return out;
+}
+
+} // namespace detail
+
+} // namespace cairn

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/net/blueprint.hpp>
+#include <cairn/report/format.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/report/network_lines.hpp>
+#include <cairn/report/table.hpp>
+#include <cairn/train/ddp.hpp>
+
+namespace cairn {
+
+// What one training step of a whole network costs, at most Batch samples.
+struct step_costs {
+  std::size_t peak = 0;       // bytes of the arena
+  std::size_t tape_bytes = 0; // stored between the forward and the backward pass
+  std::uint64_t flops = 0;
+};
+
+// A network as a table, a line for each stage; see summary(). Its members are there for programs, text() and markdown()
+// for people.
+struct network_summary {
+  std::string policy;
+  std::string element;
+  std::size_t batch = 0;
+  std::size_t parameters = 0;
+  std::size_t parameter_bytes = 0;
+  std::vector<network_line> lines{};
+  std::vector<bucket> buckets{}; // of a ddp<>, else none
+  step_costs costs{};
+  step_costs without{};      // with every checkpoint<> taken away
+  bool checkpointed = false; // is there one?
+
+  // FLOPs of a step relative to those without checkpointing: all that a model of time knows before anything has run.
+  double time_ratio() const { return ratio(costs.flops, without.flops); }
+
+  // For a terminal.
+  std::string text() const { return heading() + "\n\n" + stages("  ").text() + "\n" + totals().text(); }
+
+  // For a README or an issue, where blanks at the beginning of a cell would be lost.
+  std::string markdown() const {
+    return heading() + "\n\n" + stages("\u00a0\u00a0").markdown() + "\n" + totals().markdown();
+  }
+
+private:
+  static double ratio(std::uint64_t a, std::uint64_t b) {
+    return b == 0 ? 1 : static_cast<double>(a) / static_cast<double>(b);
+  }
+  static std::string bytes_or_dash(std::size_t n) { return n == 0 ? "-" : format_bytes(n); }
+
+  std::string heading() const {
+    return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) +
+           " parameters in " + format_bytes(parameter_bytes);
+  }
+
+  table stages(const std::string& indent) const {
+    std::vector<std::string> header{"",           "stage",    "output",     "parameters",
+                                    "activation", "forwards", "tape bytes", "FLOPs"};
+    if (!buckets.empty()) header.push_back("bucket");
+    table out(std::move(header));
+    network_line sum{.name = "total", .group = true, .times = 1};
+    for (const network_line& line : lines) {
+      add(out, line, indent);
+      if (line.level > 0) continue;
+      sum.parameters += line.parameters;
+      sum.tape_bytes += line.tape_bytes;
+      sum.flops += line.flops;
+    }
+    add(out.rule(), sum, indent);
+    return out;
+  }
+
+  void add(table& to, const network_line& line, const std::string& indent) const {
+    std::string name;
+    for (std::size_t l = 0; l < line.level; ++l) name += indent;
+    name += line.name;
+    if (line.times > 1) name += " x " + format_count(line.times);
+    std::vector<std::string> cells{
+        place(line),
+        name,
+        is_sum(line) ? std::string() : extents(line.output_shape),
+        line.parameters == 0 ? "-" : format_count(line.parameters),
+        line.group ? std::string() : activation(line),
+        line.group ? std::string() : format_count(line.forwards),
+        bytes_or_dash(line.tape_bytes),
+        line.flops == 0 ? "-" : format_quantity(static_cast<double>(line.flops * batch))};
+    if (!buckets.empty()) cells.push_back(is_sum(line) ? std::string() : leaves_in(line));
+    to.row(std::move(cells));
+  }
+
+  // The last line of the table is no line of the network.
+  static bool is_sum(const network_line& line) { return line.positions.empty(); }
+
+  // "3", "3-8", "1, 3", "1, 3 .. 11": where the stages stand in the whole network. Inside a block they have no place
+  // there of their own.
+  std::string place(const network_line& line) const {
+    const auto& at = line.positions;
+    if (is_sum(line) || inside_block(line)) return "";
+    const std::string first = std::to_string(at.front());
+    if (at.size() == 1) return first;
+    const std::string last = std::to_string(at.back());
+    if (at.back() - at.front() + 1 == at.size()) return first + "-" + last;
+    return first + ", " + (at.size() == 2 ? last : std::to_string(at[1]) + " .. " + last);
+  }
+  bool inside_block(const network_line& line) const {
+    std::size_t level = line.level;
+    for (std::size_t i = static_cast<std::size_t>(&line - lines.data()); level > 0 && i-- > 0;)
+      if (lines[i].level < level) {
+        if (!lines[i].group) return true;
+        level = lines[i].level;
+      }
+    return false;
+  }
+
+  std::string extents(const shape& of) const {
+    std::string out = "(" + std::to_string(batch);
+    for (std::size_t axis = 0; axis < of.rank; ++axis) out += ", " + std::to_string(of[axis]);
+    return out + ")";
+  }
+
+  // "stored", "stored 3 of 10, recomputed 8 of 10"; what is neither is only passed on to the next stage.
+  static std::string activation(const network_line& line) {
+    std::string out;
+    for (const auto& [count, word] : {std::pair{line.stored, "stored"}, {line.recomputed, "recomputed"}}) {
+      if (count == 0) continue;
+      out += std::string(out.empty() ? "" : ", ") + word;
+      if (count < line.times) out += " " + format_count(count) + " of " + format_count(line.times);
+    }
+    return out.empty() ? "passed on" : out;
+  }
+
+  // "2", "1-4": the buckets that the line's gradients are in, counted as they leave.
+  std::string leaves_in(const network_line& line) const {
+    std::size_t first = buckets.size();
+    std::size_t last = 0;
+    for (std::size_t b = 0; b < buckets.size(); ++b)
+      for (const gradient_span& g : line.gradients)
+        if (g.begin < g.end && buckets[b].begin < g.end && g.begin < buckets[b].end) {
+          first = std::min(first, b);
+          last = std::max(last, b);
+        }
+    if (first == buckets.size()) return "-";
+    return first == last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
+  }
+
+  table totals() const {
+    const auto quantity = [](std::uint64_t n) { return format_quantity(static_cast<double>(n)); };
+    if (!checkpointed)
+      return table({"one step", ""})
+          .row({"peak of activations", format_bytes(costs.peak)})
+          .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
+          .row({"FLOPs", quantity(costs.flops)});
+    const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
+    return table({"one step", "as it is", "without checkpoint", "ratio"})
+        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak),
+              part(costs.peak, without.peak)})
+        .row({"tape bytes at the loss", format_bytes(costs.tape_bytes), format_bytes(without.tape_bytes),
+              part(costs.tape_bytes, without.tape_bytes)})
+        .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops),
+              part(costs.flops, without.flops)});
+  }
+};
+
+namespace detail {
+
+// The same network with every checkpoint<> taken away, at the root and inside: every block that adds nothing but a schedule.
+template <class T, class Parts = typename made_of<T>::parts>
+struct without_checkpoint;
+template <class T, class... Parts>
+struct without_checkpoint<T, pack<Parts...>> {
+  static auto find() {
+    if constexpr (made_of<T>::as == part_kind::layer) return type_of<T>{};
+    else if constexpr (adds_a_schedule<T>) return (without_checkpoint<Parts>{}, ...);
+    else return type_of<typename made_of<T>::template with<typename without_checkpoint<Parts>::type...>>{};
+  }
+  using type = typename decltype(find())::type;
+};
+
+template <class T, class Parts = typename made_of<T>::parts>
+inline constexpr bool has_checkpoint = false;
+template <class T, class... Parts>
+inline constexpr bool has_checkpoint<T, pack<Parts...>> = [] {
+  for (const bool has : {adds_a_schedule<T>, has_checkpoint<Parts>...})
+    if (has) return true;
+  return false;
+}();
+
+template <class Plan>
+step_costs costs_of() {
+  const auto kept = kept_over_turn<Plan::size>(Plan::whole, Plan::training.ops());
+  step_costs out{.peak = Plan::trained::memory.arena,
+                 .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
+  for (std::size_t i = 0; i < Plan::size; ++i)
+    out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) +
+                      (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);
+  return out;
+}
+
+} // namespace detail
+
+//   std::fputs(summary<Model, 64>().text().c_str(), stdout);
+//
+// What a step of Model does with each of its stages, for at most Batch samples of T, before anything has run: output,
+// parameters, whether its activation is stored or recomputed, the bytes that are stored between forward and backward
+// because of it, the FLOPs of a step, all that runs again included, and in which bucket its gradients leave. Model is
+// whatever a trainer takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
+template <class Model, std::size_t Batch, class T = float>
+network_summary summary() {
+  using replica = detail::replica<Model>;
+  using model = typename replica::model;
+  using plan = blueprint_of<model, Batch, T, typename replica::update>;
+  using plain = typename detail::without_checkpoint<model>::type;
+  network_summary out;
+  out.policy = name_of<typename detail::whole<model>::policy>();
+  out.element = type_name<T>();
+  out.batch = Batch;
+  out.parameters = plan::parameters;
+  out.parameter_bytes = plan::parameter_block * sizeof(T);
+  out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
+  out.costs = detail::costs_of<plan>();
+  out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
+  out.checkpointed = detail::has_checkpoint<model>;
+  if constexpr (replica::distributed) {
+    constexpr std::size_t most = plan::fused ? replica::update::bytes : replica::options::bytes;
+    const auto buckets = plan::template buckets<most, plan::fused>.buckets();
+    out.buckets.assign(buckets.begin(), buckets.end());
+  }
+  return out;
+}
+
+} // namespace cairn

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+#include <cairn/train/loss.hpp>
+
+namespace cairn {
+
+// One weight for each class, in the element type of any network: none is converted during a step.
+class class_weights {
+public:
+  class_weights() = default;
+  class_weights(std::initializer_list<double> weights) : class_weights(std::span(weights.begin(), weights.size())) {}
+  explicit class_weights(std::span<const double> weights)
+      : doubles_(weights.begin(), weights.end()), floats_(weights.begin(), weights.end()) {}
+
+  std::size_t size() const { return doubles_.size(); }
+  const std::vector<double>& values() const { return doubles_; }
+  template <class T>
+  const T* data() const {
+    if constexpr (std::is_same_v<T, double>) return doubles_.data();
+    else return floats_.data();
+  }
+
+private:
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
+};
+
+// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
+// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
+// target of its own.
+//
+// An integer that is no class number throws input_error before anything is written, unless it is ignore_index. (torch
+// ignores -100 without being asked; here nothing is ignored without being asked.)
+struct CrossEntropyLoss {
+  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
+  double label_smoothing = 0;                  // how much of a target, 0 … 1, is spread evenly over all classes
+  class_weights weight{};                      // one for each class [all are 1]
+
+  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
+  static constexpr std::size_t targets_per_sample(const shape& output) {
+    return output.size() / output.last();
+  }
+
+  template <class, class Target>
+  static constexpr bool takes = std::integral<Target>;
+
+  // What ranks of a job compare before they begin.
+  std::vector<double> settings() const {
+    std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
+    all.insert(all.end(), weight.values().begin(), weight.values().end());
+    return all;
+  }
+
+  template <class Queue, class T, class Target>
+  void run(Queue& queue, const loss_call<T, Target>& call) const {
+    const std::size_t classes = call.output_shape->last();
+    const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
+    const matrix<const T> logits{call.output, rows, classes};
+    if (ignore_index == ignores_nothing && label_smoothing == 0 && weight.size() == 0)
+      return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    check(classes);
+    const cross_entropy_options<T> options{.ignore_index = ignore_index,
+                                           .label_smoothing = label_smoothing,
+                                           .class_weights = weight.size() == 0 ? nullptr : weight.data<T>()};
+    softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
+  }
+
+private:
+  void check(std::size_t classes) const {
+    if (weight.size() != 0 && weight.size() != classes)
+      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) +
+                        " classes, found " + std::to_string(weight.size()));
+    if (!(label_smoothing >= 0 && label_smoothing <= 1))
+      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " +
+                        std::to_string(label_smoothing));
+  }
+};
+
+static_assert(loss<CrossEntropyLoss>);
+
+} // namespace cairn

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/plan/buckets.hpp>
+#include <cairn/plan/fingerprint.hpp>
+#include <cairn/train/rate_schedule.hpp>
+
+namespace cairn {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers and how its gradients are cut.
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
+  return f;
+}
+
+// The same with another schedule, which was solved when the program ran.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
+  hash64 h;
+  h.add(f.words[1]);
+  add_ops(h, ops);
+  f.words[1] = h.value();
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is looked at in some
+// steps: two that differ in none of them are very near to each other.
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
+                          const rate_schedule& rates = {}) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (requires { loss.settings(); })
+    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if constexpr (requires { optimizer.settings(); })
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if (rates)
+    for (std::uint64_t step = 0; step < (std::uint64_t{1} << 24); step += step / 2 + 1)
+      h.add(std::bit_cast<std::uint64_t>(rates.at(step)));
+  return h.value();
+}
+
+// Replaces these bytes by those of rank 0.
+template <class Communicator, class Queue>
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes) {
+  auto sent = comm.broadcast(queue, bytes, 0);
+  sent.wait(queue);
+}
+
+// Throws on every rank that was built from something else than rank 0, or was given other settings.
+template <class Communicator, class Queue>
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings) {
+  fingerprint first = own;
+  broadcast(comm, queue, std::as_writable_bytes(std::span{first.words}));
+  if (const std::size_t part = own.differs(first); part != fingerprint::parts)
+    throw input_error("ddp: rank " + std::to_string(comm.rank()) +
+                " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
+                " on every rank, found fingerprints " + std::to_string(own.words[part]) + " and " +
+                std::to_string(first.words[part]) + "; start every rank from the same program");
+  std::uint64_t same = settings;
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&same, 1}));
+  if (same != settings)
+    throw input_error(
+        "ddp: rank " + std::to_string(comm.rank()) +
+        " and rank 0 would make different steps: expected the same loss, optimizer, learning rate, "
+        "clipping and fused_update on every rank, found others; start every rank from the same program "
+        "with the same arguments");
+}
+
+} // namespace cairn

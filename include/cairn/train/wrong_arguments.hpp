@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/core/explain.hpp>
+
+// Arguments of a trainer's functions that cannot be there, as culprits of an error (core/explain.hpp).
+namespace cairn {
+
+namespace detail {
+
+struct inputs_sentence {
+  template <class Inputs>
+  static constexpr bool right() {
+    static_assert(is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    return false;
+  }
+};
+struct targets_sentence {
+  template <class Targets>
+  static constexpr bool right() {
+    static_assert(is_right<Targets>,
+                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    return false;
+  }
+};
+struct function_sentence {
+  template <class Networks>
+  static constexpr bool right() {
+    static_assert(is_right<Networks>,
+                  "trainer: the parameters of a network that computes something else have no place here; see "
+                  "other_function<this network, that network>");
+    return false;
+  }
+};
+
+} // namespace detail
+
+template <class Found, class Expected>
+struct wrong_inputs : detail::inputs_sentence {};
+template <class Loss, class Found>
+struct wrong_targets : detail::targets_sentence {};
+template <class Own, class Other>
+struct other_function : detail::function_sentence {};
+
+} // namespace cairn

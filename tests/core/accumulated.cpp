@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/core/accumulated.hpp>
+
+#include <type_traits>
+
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+// As somebody would add a type of few bits.
+struct narrow {
+  unsigned short bits;
+};
+template <>
+struct cairn::detail::accumulated_as<narrow> {
+  using type = float;
+};
+
+template <class T>
+concept adds_up = requires {
+  typename accumulated<T>;
+};
+
+TEST_CASE(
+    "accumulated: float and double are their own, a type of one's own says what it is, integers have none") {
+  static_assert(std::is_same_v<accumulated<float>, float> && std::is_same_v<accumulated<double>, double>);
+  static_assert(std::is_same_v<accumulated<narrow>, float>);
+  static_assert(!adds_up<int>);
+}

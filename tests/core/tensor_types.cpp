@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include <type_traits>
+
+#include <cairn/core/tensor_types.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+// A description, as the type that an error shows.
+template <class Type, bool IsConstant = false>
+struct shown {
+  struct source {
+    static constexpr tensor value = Type::value;
+  };
+  using type = typename detail::tensor_type<source, IsConstant>::type;
+};
+template <class Type, bool IsConstant = false>
+constexpr bool shown_as_typed = std::is_same_v<typename shown<Type, IsConstant>::type, Type>;
+
+} // namespace
+
+TEST_CASE("tensor_types: what a user types stands for a description") {
+  static_assert(tensor(dims<2, 3>::value) == tensor{2, 3});
+  static_assert(integers<5>::value == tensor{5}.of(element::int32));
+  static_assert(constant<5>::value == tensor{5}.constant() && batch_constant<5>::value == tensor{5}.constant().once());
+  using other = other_tensor<element::accumulated, true, true, 4>;
+  static_assert(other::value == tensor{4}.of(element::accumulated).once());
+  CHECK(integers<2, 3>::value.size() == 6);
+}
+
+TEST_CASE("tensor_types: tensors in order, constants apart") {
+  using value = tensors_of<dims<2, 3>, integers<5>, constant<7>>;
+  static_assert(value::tensors == tensor_list{{2, 3}, integers<5>::value});
+  static_assert(value::constants == tensor_list{constant<7>::value});
+  static_assert(value::in_order && !tensors_of<constant<7>, dims<2>>::in_order);
+  static_assert(tensors_of<dims<4>>::tensors == tensor_list{{4}} && tensors_of<dims<4>>::constants.size() == 0);
+  CHECK(value::in_order);
+}
+
+TEST_CASE("tensor_types: a description becomes the type that a user would type") {
+  static_assert(shown_as_typed<integers<5>> && shown_as_typed<constant<2, 3>, true>);
+  static_assert(shown_as_typed<batch_constant<2>, true>);
+  static_assert(shown_as_typed<other_tensor<element::real, true, true, 4>>);
+  static_assert(shown_as_typed<other_tensor<element::accumulated, false, true>>);
+  // A tensor without a gradient that is no constant of the network.
+  static_assert(std::is_same_v<shown<constant<4>>::type, other_tensor<element::real, false, false, 4>>);
+}
+
+TEST_CASE("tensor_types: a value becomes a type, and back") {
+  using several = tensors_of<dims<2>, integers<3>, batch_constant<4>>;
+  static_assert(std::is_same_v<detail::type_of_tensors<several>::type, several>);
+  static_assert(std::is_same_v<detail::type_of_tensors<tensors_of<dims<2, 3>>>::type, dims<2, 3>>);
+  static_assert(std::is_same_v<detail::type_of_tensors<tensors_of<dims<>>>::type, dims<>>);
+  static_assert(detail::value_of_type<dims<6>>::tensors == tensor_list{{6}});
+  static_assert(detail::value_of_type<several>::tensors == several::tensors &&
+                detail::value_of_type<several>::constants == several::constants);
+  CHECK(detail::value_of_type<dims<6>>::constants.size() == 0);
+}

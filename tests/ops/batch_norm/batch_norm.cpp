@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/batch_norm/batch_norm.hpp>
+#include <cairn/ops/batch_norm/cpu.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "../../reference/differences.hpp"
+#include "../../reference/values.hpp"
+#include "../elementwise/shifted_cuts.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr double eps = 1e-5;
+
+template <class T>
+struct run {
+  std::vector<T> y, statistics, dx, dw, db;
+  bool operator==(const run&) const = default;
+};
+
+// Forward and backward with the given x, dy, w and b; `in_place` over the input and the output gradient.
+template <class T>
+run<T> both_passes(std::size_t features, std::size_t threads, const std::vector<T>& x,
+                   const std::vector<T>& dy, const std::vector<T>& w, const std::vector<T>& b,
+                   bool in_place = false) {
+  cpu device({.threads = threads});
+  auto& queue = device.compute();
+  const std::size_t rows = x.size() / features;
+  run<T> r{x, std::vector<T>(2 * features, T{-7}), dy, std::vector<T>(features, T{-7}),
+           std::vector<T>(features, T{-7})};
+  batch_norm_forward(queue, rows, features, eps, r.y.data(), r.statistics.data(),
+                     in_place ? r.y.data() : x.data(), w.data(), b.data());
+  batch_norm_backward(queue, rows, features, eps, r.dx.data(), r.dw.data(), r.db.data(),
+                      in_place ? r.dx.data() : dy.data(), x.data(), r.statistics.data(), w.data());
+  return r;
+}
+
+template <class T>
+std::vector<T> noise(std::size_t count, double frequency, double center = 0) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i)
+    result[i] = static_cast<T>(center + std::sin(frequency * static_cast<double>(i * i % 10007)));
+  return result;
+}
+
+// The formulas, one feature after another, in double, with the variance in a pass of its own.
+template <class T>
+run<double> plain(std::size_t features, const std::vector<T>& x, const std::vector<T>& dy,
+                  const std::vector<T>& w, const std::vector<T>& b) {
+  const std::size_t rows = x.size() / features;
+  const auto n = static_cast<double>(rows);
+  run<double> r{std::vector<double>(x.size()), std::vector<double>(2 * features),
+                std::vector<double>(x.size()), std::vector<double>(features), std::vector<double>(features)};
+  for (std::size_t j = 0; j < features; ++j) {
+    const auto at = [&](const std::vector<T>& m, std::size_t i) {
+      return static_cast<double>(m[i * features + j]);
+    };
+    double mean = 0, variance = 0;
+    for (std::size_t i = 0; i < rows; ++i) mean += at(x, i) / n;
+    for (std::size_t i = 0; i < rows; ++i) variance += (at(x, i) - mean) * (at(x, i) - mean) / n;
+    const double inverse = 1 / std::sqrt(variance + eps), weight = static_cast<double>(w[j]);
+    r.statistics[j] = mean, r.statistics[features + j] = variance;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double h = (at(x, i) - mean) * inverse;
+      r.y[i * features + j] = h * weight + static_cast<double>(b[j]);
+      r.db[j] += at(dy, i), r.dw[j] += at(dy, i) * h;
+    }
+    for (std::size_t i = 0; i < rows; ++i)
+      r.dx[i * features + j] =
+          weight * inverse * (at(dy, i) - r.db[j] / n - (at(x, i) - mean) * inverse * r.dw[j] / n);
+  }
+  return r;
+}
+
+template <class T>
+double distance(const run<T>& found, const run<double>& expected) {
+  return std::max({largest_difference(found.y, expected.y),
+                   largest_difference(found.statistics, expected.statistics),
+                   largest_difference(found.dx, expected.dx), largest_difference(found.dw, expected.dw),
+                   largest_difference(found.db, expected.db)});
+}
+
+template <class T>
+double distance_from_torch() {
+  const auto of = [](const char* name) { return reference_numbers<T>(std::string("batch_norm/") + name); };
+  const auto expected = [](const char* name) { return reference_values(std::string("batch_norm/") + name); };
+  const auto x = of("input"), w = of("parameter0"), b = of("parameter1");
+  const run<T> r = both_passes(19, 1, x, of("output_gradient"), w, b);
+  std::vector<T> mean(19, T{0}), variance(19, T{1}), evaluated(x.size());
+  cpu device;
+  batch_norm_update(device.compute(), 7, 19, 0.1, mean.data(), variance.data(),
+                    static_cast<const T*>(r.statistics.data()));
+  batch_norm_evaluate(device.compute(), 7, 19, eps, evaluated.data(), x.data(), mean.data(), variance.data(),
+                      w.data(), b.data());
+  return std::max(
+      {largest_difference(r.y, expected("output")), largest_difference(r.dx, expected("input_gradient")),
+       largest_difference(r.dw, expected("gradient0")), largest_difference(r.db, expected("gradient1")),
+       largest_difference(mean, expected("running_mean")),
+       largest_difference(variance, expected("running_variance")),
+       largest_difference(evaluated, expected("evaluated"))});
+}
+
+} // namespace
+
+TEST_CASE("batch_norm: PyTorch's numbers, in training, of running statistics and in evaluation") {
+  CHECK(distance_from_torch<float>() < 2e-6);
+  CHECK(distance_from_torch<double>() < 1e-14);
+}
+
+TEST_CASE_TEMPLATE("batch_norm: the formulas, also in place, and the same bits on any number of threads", T,
+                   float, double) {
+  const double tolerance = sizeof(T) == 4 ? 4e-6 : 1e-13;
+  for (const std::size_t features : {1U, 16U, 70U, 1100U}) {
+    const std::size_t rows = features == 70 ? 1000 : 65; // 1000 x 70 and 65 x 1100 are worth several threads
+    const auto x = noise<T>(rows * features, 1.3, 2), dy = noise<T>(rows * features, 0.7);
+    const auto w = noise<T>(features, 3.1, 1), b = noise<T>(features, 2.3);
+    const auto one = both_passes(features, 1, x, dy, w, b);
+    const auto expected = plain(features, x, dy, w, b);
+    CHECK(distance(one, expected) <
+          tolerance * (features == 70 ? 10 : 1)); // sums of 1000 elements are not of size 1
+    CHECK((one == both_passes(features, 3, x, dy, w, b)));
+    CHECK((one == both_passes(features, 1, x, dy, w, b, true)));
+  }
+}
+
+TEST_CASE("batch_norm: elements far from zero and a first row far from the others lose nothing") {
+  constexpr std::size_t rows = 500, features = 20;
+  auto x = noise<float>(rows * features, 1.9, 3000);
+  for (std::size_t j = 0; j < features; ++j) x[j] = j % 2 == 0 ? 1e6F : -40.0F;
+  const std::vector<float> dy(rows * features, 1.0F), w(features, 1.0F), b(features, 0.0F);
+  const auto found = both_passes(features, 1, x, dy, w, b);
+  const auto expected = plain(features, x, dy, w, b);
+  for (std::size_t j = 0; j < 2 * features; ++j)
+    CHECK(static_cast<double>(found.statistics[j]) == doctest::Approx(expected.statistics[j]).epsilon(1e-7));
+}
+
+TEST_CASE("batch_norm: one row, no rows, no input gradient, and NaN stays in its feature") {
+  cpu device;
+  auto& queue = device.compute();
+  const std::vector<float> x{3, NAN}, w{2, 2}, b{5, 6}, dy{1, 1};
+  std::vector<float> y(2), statistics(4, -1.0F), mean{1, 1}, variance{4, 4}, dw(2), db(2);
+  float* const unwanted = nullptr;
+  batch_norm_forward(queue, 1, 2, eps, y.data(), statistics.data(), x.data(), w.data(), b.data());
+  CHECK((y[0] == 5 && std::isnan(y[1]) && statistics[0] == 3 && statistics[2] == 0 &&
+         std::isnan(statistics[3])));
+  batch_norm_update(queue, 1, 1, 0.5, mean.data(), variance.data(), statistics.data());
+  CHECK((mean[0] == 2 && mean[1] == 1 && variance[0] == 4));
+  batch_norm_backward(queue, 1, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(),
+                      statistics.data(), w.data());
+  CHECK((dw[0] == 0 && db[0] == 1));
+  std::vector<float> dx(2);
+  batch_norm_backward(queue, 1, 2, eps, dx.data(), unwanted, unwanted, dy.data(), x.data(), statistics.data(), w.data());
+  CHECK(dx[0] == 0);
+  batch_norm_evaluate(queue, 1, 2, 0.0, y.data(), x.data(), mean.data(), variance.data(), w.data(), b.data());
+  CHECK((y[0] == 6 && std::isnan(y[1]))); // (3 - 2) / 2 * 2 + 5
+
+  batch_norm_forward(queue, 0, 2, eps, y.data(), statistics.data(), x.data(), w.data(), b.data());
+  CHECK((statistics == std::vector<float>{0, 0, 0, 0}));
+  batch_norm_update(queue, 0, 2, 0.5, mean.data(), variance.data(), statistics.data());
+  CHECK((mean[0] == 2 && variance[0] == 4));
+  batch_norm_backward(queue, 0, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(),
+                      statistics.data(), w.data());
+  CHECK((dw[0] == 0 && db[0] == 0 && dw[1] == 0 && db[1] == 0));
+}

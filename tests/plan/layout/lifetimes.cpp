@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/layout/lifetimes.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/schedule.hpp>
+
+#include "../chains.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using namespace cairn::testing;
+
+namespace {
+
+constexpr std::size_t ops = 500;
+
+auto trace_of(const std::vector<stage>& stages, chain c) {
+  c.stages = stages;
+  return detail::trace<16, ops>(c, complete<16, 200>(c, moves_of<store_all>(c)).ops());
+}
+
+} // namespace
+
+TEST_CASE("lifetimes: one buffer for a value and what is made of it in place") {
+  const auto lives = trace_of({dense(16, 16), relu(16), dense(16, 16)}, {.input = {64, 0}});
+  // forward 0, forward 1, discard 1, forward 2, turn, discard 3, backward 2, …
+  REQUIRE(lives.count == 3); // values 1 and 2; value 3 and its gradient; gradients 2 and 1
+  CHECK(lives.uses[0].output == lives.uses[1].output);
+  CHECK(lives.buffers[0].birth == 0);
+  CHECK(lives.buffers[0].stacked);
+  CHECK(lives.buffers[1].birth == 3);
+  CHECK(lives.uses[4].input == lives.uses[4].output_gradient);
+  CHECK(lives.buffers[2].birth == 6);
+  CHECK_FALSE(lives.buffers[2].stacked);
+}
+
+TEST_CASE("lifetimes: in the order of births, and no longer than needed") {
+  const auto lives = trace_of({block(16, 2), dropout(16), dense(16, 4)}, {.batch = 3, .input = {64, 0}});
+  for (std::size_t b = 0; b < lives.count; ++b) {
+    CHECK(lives.buffers[b].birth <= lives.buffers[b].death);
+    CHECK(lives.buffers[b].bytes % 64 == 0);
+    if (b > 0) CHECK(lives.buffers[b - 1].birth <= lives.buffers[b].birth);
+  }
+}
+
+TEST_CASE("lifetimes: a value made in place of the lent output lies there") {
+  const chain lent{.input = {64, 0}, .lent = true, .lent_output = true, .lent_input_gradient = true};
+  const auto lives = trace_of({dense(16, 16), relu(16)}, lent);
+  CHECK(lives.output_buffer == lives.uses[0].output);
+  CHECK(lives.buffers[lives.output_buffer - regions].bytes == 0);
+  CHECK(lives.uses[1].output == detail::lent(region::output));
+  CHECK(trace_of({dense(16, 16), dense(16, 16)}, lent).output_buffer == 0);
+}
+
+TEST_CASE("lifetimes: a window lives from the backward that opens it to the one that closes it") {
+  const std::vector<stage> stages{dense(16, 16), relu(16), dense(16, 16), dense(16, 16)};
+  // The second closes first.
+  const std::array<gradient_window, 3> windows{{{256, 3, 0}, {128, 3, 2}, {64, 0, 0}}};
+  chain c{.stages = stages, .input = {64, 0}, .windows = windows};
+  const auto made = complete<16, 200>(c, moves_of<store_all>(c));
+  const auto lives = detail::trace<16, ops, 2 * ops, 3>(c, made.ops());
+  std::array<std::size_t, 4> backward{};
+  for (std::size_t t = 0; t < made.count; ++t)
+    if (made.storage[t].kind == op_kind::backward) backward[made.storage[t].position] = t;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    CAPTURE(w);
+    REQUIRE(detail::is_own(lives.windows[w]));
+    const buffer& b = lives.buffers[lives.windows[w] - regions];
+    CHECK(b.bytes == windows[w].bytes);
+    CHECK(b.birth == backward[windows[w].from]);
+    CHECK(b.death == backward[windows[w].to]);
+    CHECK_FALSE(b.stacked);
+  }
+}
+
+TEST_CASE("lifetimes: the gradient that a block hands out outlives the walk") {
+  const chain lent{.input = {64, 0}, .lent = true};
+  const std::vector<stage> stages{relu(16), dense(16, 16)};
+  const auto lives = trace_of(stages, lent);
+  chain c = lent;
+  c.stages = stages;
+  const std::size_t count = complete<16, 200>(c, moves_of<store_all>(c)).count;
+  CHECK(lives.buffers[lives.count - 1].death + 1 == count);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Budgets that the compiler solves, compared with the exact solver of the same chain.
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/plan/checked_policy.hpp>
+#include <cairn/plan/solve/budget.hpp>
+#include <cairn/plan/solve/solver.hpp>
+#include <doctest/doctest.h>
+
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../rescued.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+// Chains as constants, each with its own numbers.
+template <std::size_t Count, std::size_t Kept>
+struct equal_blocks {
+  static constexpr auto stages = [] {
+    std::array<stage, Count> list{};
+    for (stage& s : list) s = block(64, Kept);
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {256, 0}};
+};
+template <std::size_t Count, std::size_t Seed>
+struct random_blocks {
+  static constexpr auto stages = [] {
+    std::array<stage, Count> list{};
+    dice d(Seed);
+    for (stage& s : list) s = block(64 + 16 * d.below(80), 1 + d.below(4));
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {256, 0}};
+};
+template <std::size_t Count, std::size_t Seed>
+struct random_mlp {
+  static constexpr auto stages = [] {
+    std::array<stage, Count> list{};
+    dice d(Seed);
+    std::size_t width = 64;
+    for (std::size_t i = 0; i < Count; i += 2) {
+      const std::size_t next = 64 + 16 * d.below(80);
+      list[i] = dense(width, next);
+      if (i + 1 < Count) list[i + 1] = d.below(3) == 0 ? gelu(next) : relu(next);
+      width = next;
+    }
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {256, 0}};
+};
+
+template <class Source, class Policy>
+void keeps_its_budget(std::size_t bytes) {
+  using planned = plan_of<Source, Policy>;
+  static_assert(bool(planned::proof));
+  CHECK(planned::memory.arena <= bytes);
+  const solver exact(Source::value);
+  const std::size_t best = exact.within(bytes);
+  REQUIRE(best < exact.size());
+  const auto cost = flops(Source::value, planned::schedule.ops());
+  CHECK(cost >= exact[best].cost);
+  const double ratio = static_cast<double>(cost) / static_cast<double>(exact[best].cost);
+  INFO("the exact solver's schedule costs 1, this one ", ratio);
+  CHECK(ratio <= 1.03);
+}
+// The least arena of a chain that the compiler finds.
+template <class Source>
+constexpr std::size_t least_arena = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
+
+// Budgets so many hundredths of the way from the least arena to that of store_all.
+template <class Source, std::size_t... Percent>
+void keeps_budgets() {
+  constexpr std::size_t least = least_arena<Source>;
+  constexpr std::size_t all = plan_of<Source, store_all>::memory.arena;
+  static_assert(least < all);
+  (keeps_its_budget<Source, budget<least + (all - least) * Percent / 100>>(least +
+                                                                           (all - least) * Percent / 100),
+   ...);
+}
+
+} // namespace
+
+TEST_CASE("the compiler's schedule keeps its budget and costs at most 3 percent more than the best one: "
+          "equal stages") {
+  keeps_budgets<equal_blocks<10, 1>, 10, 40, 90>();
+  keeps_budgets<equal_blocks<16, 3>, 5, 50>();
+  keeps_budgets<equal_blocks<40, 1>, 15>();
+}
+TEST_CASE("... random blocks") {
+  keeps_budgets<random_blocks<5, 1>, 20, 70>();
+  keeps_budgets<random_blocks<9, 2>, 10, 50, 85>();
+  keeps_budgets<random_blocks<12, 3>, 20, 60>();
+  keeps_budgets<random_blocks<16, 4>, 10, 70>();
+}
+TEST_CASE("... random products and activations") {
+  keeps_budgets<random_mlp<6, 1>, 20, 80>();
+  keeps_budgets<random_mlp<10, 2>, 10, 50>();
+  keeps_budgets<random_mlp<16, 3>, 15, 40, 90>();
+}
+
+TEST_CASE("a budget of all that store_all needs is store_all's schedule, or one as cheap in less") {
+  using source = random_blocks<9, 2>;
+  constexpr auto cost = flops(source::value, plan_of<source, budget_fraction<100>>::schedule.ops());
+  static_assert(cost == flops(source::value, plan_of<source, store_all>::schedule.ops()));
+  using roomy = plan_of<source, budget<1_GiB>>;
+  static_assert(flops(source::value, roomy::schedule.ops()) == cost);
+}
+
+TEST_CASE("a fraction of store_all is a budget of so many hundredths of its arena") {
+  using source = equal_blocks<10, 1>;
+  constexpr std::size_t all = plan_of<source, store_all>::memory.arena;
+  CHECK(plan_of<source, budget_fraction<60>>::memory.arena <= all * 60 / 100);
+  static_assert(flops(source::value, plan_of<source, budget_fraction<60>>::schedule.ops()) ==
+                flops(source::value, plan_of<source, budget<all * 60 / 100>>::schedule.ops()));
+}
+
+TEST_CASE("the least possible budget is that of the exact solver, and it is kept") {
+  using source = random_mlp<10, 2>;
+  constexpr std::size_t least = least_arena<source>;
+  CHECK(least == solver(source::value)[0].bytes);
+  using planned = plan_of<source, budget<least>>;
+  static_assert(bool(planned::proof));
+  CHECK(planned::memory.arena == least);
+}
+
+namespace {
+
+struct lent_chain {
+  static constexpr chain value{.stages = random_mlp<8, 5>::stages,
+                               .batch = 16,
+                               .input = {256, 0},
+                               .lent = true,
+                               .lent_output = true,
+                               .lent_input_gradient = true,
+                               .keeps_output_gradient = true};
+};
+
+} // namespace
+
+TEST_CASE("a budget plans a chain that is lent, as a nested checkpoint's is") {
+  constexpr std::size_t all = plan_of<lent_chain, store_all>::memory.arena;
+  constexpr std::size_t bytes = (least_arena<lent_chain> + all) / 2;
+  using planned = plan_of<lent_chain, budget<bytes>>;
+  static_assert(bool(planned::proof));
+  CHECK(planned::memory.arena <= bytes);
+}
+
+namespace {
+
+// A chain that no schedule of the solver brings into its least bytes, but one of all schedules does.
+template <class Source>
+void is_rescued() {
+  exhaustive all{Source::value};
+  const std::size_t lowest = all.least_bytes();
+  constexpr std::size_t persistent = detail::slot_solution<Source, 64>::least_bytes;
+  constexpr std::size_t least = detail::least_arena<Source, typename budget<64>::tightest<Source, 64>>();
+  CHECK(least == lowest);
+  CHECK(least < persistent);
+  using planned = plan_of<Source, budget<least>>;
+  static_assert(bool(planned::proof));
+  static_assert(planned::arena == least);
+  CHECK(flops(Source::value, planned::schedule.ops()) == all.cheapest(least).cost);
+  static_assert(policy_fault_of<budget<least>, Source> == policy_fault::none);
+  static_assert(policy_fault_of<budget<persistent>, Source> == policy_fault::none);
+
+  // Below there is none, and the error says so.
+  static_assert(policy_fault_of<budget<least - 1>, Source> == policy_fault::refuses);
+  using refused = typename detail::policy_culprit<budget<least - 1>, Source>::type;
+  static_assert(
+      std::is_same_v<refused,
+                     detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
+}
+
+} // namespace
+
+TEST_CASE("a budget that only a schedule keeps which drops a value for a while: a random chain") {
+  is_rescued<rescued_chain>();
+}
+TEST_CASE("... products and a normalisation") { is_rescued<rescued_products>(); }
+
+TEST_CASE("the search costs nothing where the solver's schedules fit, nor where the chain is long") {
+  constexpr std::size_t bytes = detail::slot_solution<rescued_chain, 64>::least_bytes;
+  using fits = detail::fitting<rescued_chain, budget<bytes>>;
+  static_assert(requires { typename fits::solution; });
+  using longer = random_blocks<9, 2>;
+  static_assert(!detail::is_searched(longer::stages.size()));
+  static_assert(policy_fault_of<budget<least_arena<longer> - 1>, longer> == policy_fault::refuses);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/plan_within.hpp>
+#include <doctest/doctest.h>
+
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../rescued.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+struct source {
+  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),   block(128, 2), dropout(128),
+                                                dense(128, 64), gelu(64),    block(64, 1),  block(64, 3),
+                                                dense(64, 32),  dense(32, 8)};
+  static constexpr chain value{.stages = stages, .batch = 24, .input = {256, 0}};
+};
+
+} // namespace
+
+TEST_CASE("every budget on the curve is kept, by the cheapest schedule that lies in it") {
+  const solver solved(source::value);
+  std::size_t tight = 0;
+  for (std::size_t i = 0; i < solved.size(); ++i) {
+    const run_time_plan found = plan_within(source::value, solved, solved[i].bytes);
+    CHECK(found.memory.arena <= solved[i].bytes);
+    const auto cost = flops(source::value, found.training.ops());
+    CHECK(cost >= solved[i].cost);
+    tight += cost == solved[i].cost ? 1 : 0;
+  }
+  CHECK(tight * 10 >= solved.size() * 9); // what lives is nearly always packed without a gap
+}
+
+TEST_CASE("an impossible budget is an error that states the least possible number of bytes") {
+  const solver solved(source::value);
+  const std::string least = std::to_string(solved[0].bytes);
+  CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64),
+                       doctest::Contains(least.c_str()), error);
+}
+
+TEST_CASE("the budget of a short chain that only a schedule keeps which drops a value for a while is kept") {
+  for (const chain& c : {rescued_chain::value, rescued_products::value}) {
+    const std::size_t least = exhaustive{c}.least_bytes();
+    const solver solved(c);
+    const run_time_plan found = plan_within(c, solved, least);
+    CHECK(found.memory.arena <= least);
+    CHECK(bool(prove<at_run_time>(c, found.training.ops())));
+    const std::string stated = "at least " + std::to_string(least) + " bytes";
+    CHECK_THROWS_WITH_AS(plan_within(c, solved, least - 1), doctest::Contains(stated.c_str()), error);
+  }
+}

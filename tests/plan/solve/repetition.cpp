@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/solve/repetition.hpp>
+
+#include "../chains.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using cairn::testing::dice;
+
+namespace {
+
+// Entries that differ in their inputs only.
+std::vector<entry> entries_of(const std::vector<std::size_t>& kinds) {
+  std::vector<entry> list(kinds.size() + 1);
+  for (std::size_t i = 0; i < kinds.size(); ++i) list[i].input = 1 + kinds[i];
+  return list;
+}
+
+std::size_t equal_at(const std::vector<std::size_t>& kinds, std::size_t period) {
+  std::size_t count = 0;
+  for (std::size_t i = period; i < kinds.size(); ++i) count += kinds[i] == kinds[i - period];
+  return count;
+}
+
+// The furthest copy: the stretch and the stage before it move down by periods as long as each move finds what it left.
+std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t period, std::size_t first,
+                          std::size_t last) {
+  std::size_t back = 0;
+  while (first >= back + period + 1) {
+    for (std::size_t i = first - back - 1; i <= last - back; ++i)
+      if (kinds[i] != kinds[i - period]) return back;
+    back += period;
+  }
+  return back;
+}
+
+} // namespace
+
+TEST_CASE("repetition: the furthest copy of every stretch, and the period with the most equal stages") {
+  std::size_t copies = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    dice d(seed);
+    std::vector<std::size_t> kinds;
+    const std::size_t length = 1 + d.below(4), times = 1 + d.below(6);
+    std::vector<std::size_t> block;
+    for (std::size_t k = 0; k < length; ++k) block.push_back(d.below(3));
+    for (std::size_t k = d.below(3); k > 0; --k) kinds.push_back(d.below(4));
+    for (std::size_t k = 0; k < times; ++k) kinds.insert(kinds.end(), block.begin(), block.end());
+    for (std::size_t k = d.below(3); k > 0; --k) kinds.push_back(d.below(4));
+    if (d.coin()) kinds[d.below(kinds.size())] = 7; // one that is unlike its copies
+
+    const std::size_t stages = kinds.size();
+    const auto entries = entries_of(kinds);
+    const auto found = find_repetition<at_run_time>(entries.data(), stages);
+    const auto in_constants = find_repetition<40>(entries.data(), stages);
+    REQUIRE(found.period == in_constants.period);
+    for (std::size_t period = 1; 2 * period <= stages; ++period)
+      REQUIRE(equal_at(kinds, period) <= (found.period == 0 ? 0 : equal_at(kinds, found.period)));
+    for (std::size_t first = 0; first <= stages; ++first) {
+      REQUIRE(found.steps_back(first, stages, stages) == 0); // the turn is there once
+      for (std::size_t last = first; last < stages; ++last) {
+        const std::size_t back = found.steps_back(first, last, stages);
+        REQUIRE(back == (found.period == 0 ? 0 : furthest_copy(kinds, found.period, first, last)));
+        REQUIRE(back == in_constants.steps_back(first, last, stages));
+        if (back == 0) continue;
+        ++copies;
+        REQUIRE(found.steps_back(first - back, last - back, stages) == 0); // it is solved itself
+        for (std::size_t i = first - 1; i <= last; ++i) REQUIRE(entries[i] == entries[i - back]);
+      }
+    }
+  }
+  CHECK(copies > 20000);
+}
+
+TEST_CASE("repetition: every field of an entry tells two stages apart") {
+  const std::array<entry, 3> equal{};
+  CHECK(find_repetition<2>(equal.data(), 2).period == 1);
+  const auto differs = [](auto change) {
+    std::array<entry, 3> entries{};
+    change(entries[1]);
+    return find_repetition<2>(entries.data(), 2).period == 0;
+  };
+  CHECK(differs([](entry& e) { e.input = 1; }));
+  CHECK(differs([](entry& e) { e.output = 1; }));
+  CHECK(differs([](entry& e) { e.output_gradient = 1; }));
+  CHECK(differs([](entry& e) { e.input_gradient = 1; }));
+  CHECK(differs([](entry& e) { e.tape = 1; }));
+  CHECK(differs([](entry& e) { e.tape_workspace = 1; }));
+  CHECK(differs([](entry& e) { e.plain_workspace = 1; }));
+  CHECK(differs([](entry& e) { e.backward_workspace = 1; }));
+  CHECK(differs([](entry& e) { e.cost.forward = 1; }));
+  CHECK(differs([](entry& e) { e.cost.tape = 1; }));
+  CHECK(differs([](entry& e) { e.cost.backward = 1; }));
+  CHECK(differs([](entry& e) { e.reads_input = true; }));
+  CHECK(differs([](entry& e) { e.reads_output = true; }));
+  CHECK(differs([](entry& e) { e.in_place_forward = true; }));
+  CHECK(differs([](entry& e) { e.in_place_backward = true; }));
+  CHECK(differs([](entry& e) { e.tape_alone = true; }));
+}
+
+TEST_CASE("repetition: a chain that does not repeat itself has no period") {
+  const auto entries = entries_of({0, 1, 2, 3, 4, 5});
+  CHECK(find_repetition<6>(entries.data(), 6).period == 0);
+  CHECK(find_repetition<6>(entries.data(), 6).steps_back(3, 4, 6) == 0);
+  const auto long_ones = entries_of({0, 1, 2, 3, 0, 1, 2, 3});
+  CHECK(find_repetition<8>(long_ones.data(), 8).period == 4);
+  CHECK(find_repetition<8>(long_ones.data(), 8, 3).period == 0); // longer than is looked for
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/proof.hpp>
+#include <cairn/plan/schedule.hpp>
+#include <cairn/plan/solve/solver.hpp>
+
+#include "../chains.hpp"
+#include "../exhaustive.hpp"
+#include "../families.hpp"
+#include "../outcome.hpp"
+#include "../rescued.hpp"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+struct counts {
+  std::size_t points = 0, wrong = 0, above = 0, below = 0, cheaper = 0, dearer = 0, unordered = 0;
+};
+
+// Compares every point of the curve with the plan of its route.
+void compare_with_plans(const chain& c, counts& found) {
+  const solver solved{c};
+  for (std::size_t k = 0; k < solved.size(); ++k) {
+    const outcome real = plan(c, solved.route_of(k));
+    ++found.points;
+    found.wrong += real.fault != nullptr;
+    found.above += real.bytes > solved[k].bytes;
+    found.below += real.bytes < solved[k].bytes;
+    found.cheaper += real.cost < solved[k].cost;
+    found.dearer += real.cost > solved[k].cost;
+    found.unordered +=
+        k > 0 && (solved[k].bytes <= solved[k - 1].bytes || solved[k].cost >= solved[k - 1].cost);
+  }
+  found.unordered += solved.size() == 0;
+}
+
+counts compare_random_chains(std::uint64_t seeds, bool odd, bool lent) {
+  counts found;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    dice d(seed);
+    const auto stages = random_stages(d, 1 + d.below(9), odd);
+    compare_with_plans(random_ends(d, stages, lent), found);
+  }
+  return found;
+}
+
+// The solver against every schedule there is, on one family of chains.
+struct comparison {
+  std::size_t chains = 0, budgets = 0, optimal = 0, infeasible = 0, least = 0;
+  double sum = 0, worst = 1;
+  // Of the exhaustive search itself: schedules that the plan does not confirm; and where the solver is better.
+  std::size_t unconfirmed = 0, beaten = 0;
+
+  double share() const { return static_cast<double>(optimal) / static_cast<double>(budgets); }
+  double mean() const { return sum / static_cast<double>(budgets - infeasible); }
+
+  void add(const chain& c) {
+    constexpr std::size_t steps = 12; // budgets from the least to what store_all needs
+    exhaustive all{c};
+    const solver solved{c};
+    const std::size_t lowest = all.least_bytes();
+    const std::size_t highest = plan(c, moves_of<store_all>(c)).bytes;
+    ++chains;
+    least += solved[0].bytes == lowest;
+    for (std::size_t step = 0; step < steps; ++step) {
+      const std::size_t budget = lowest + (highest - lowest) * step / (steps - 1);
+      const auto best = all.cheapest(budget);
+      const outcome real = plan(c, best.moves);
+      unconfirmed += !best.found || real.fault != nullptr || real.bytes > budget || real.cost != best.cost;
+      ++budgets;
+      const std::size_t k = solved.within(budget);
+      if (k == solved.size()) {
+        ++infeasible;
+        continue;
+      }
+      const double ratio = static_cast<double>(solved[k].cost) / static_cast<double>(best.cost);
+      optimal += solved[k].cost == best.cost;
+      beaten += solved[k].cost < best.cost;
+      sum += ratio;
+      worst = std::max(worst, ratio);
+    }
+  }
+
+  // A row of the table in tests/bench/RESULTS.md.
+  std::string row(const char* family) const {
+    char text[200];
+    std::snprintf(text, sizeof text, "| %s | %zu | %zu | %.1f %% | %.4f | %.3f | %zu | %zu |", family, chains,
+                  budgets, 100 * share(), mean(), worst, infeasible, chains - least);
+    return text;
+  }
+};
+
+// `count` chains of each length from 3 to 7; make(dice, length) gives the stages.
+template <class Make>
+comparison compare(std::uint64_t count, Make make, bool lent = false) {
+  comparison all;
+  for (std::size_t length = 3; length <= 7; ++length)
+    for (std::uint64_t seed = 0; seed < count; ++seed) {
+      dice d(100 * seed + length);
+      const std::vector<stage> stages = make(d, length);
+      all.add(random_ends(d, stages, lent));
+    }
+  return all;
+}
+
+// The dearest of one curve against another: how much more the first costs, within the same bytes.
+double excess(const solver& one, const solver& other) {
+  double most = 0;
+  for (std::size_t k = 0; k < one.size(); ++k) {
+    const std::size_t j = other.within(one[k].bytes);
+    if (j == other.size()) return -1; // it does what the other cannot
+    most = std::max(most, static_cast<double>(one[k].cost) / static_cast<double>(other[j].cost) - 1);
+  }
+  return most;
+}
+
+bool equal_curves(const solver& one, const solver& other) {
+  bool equal = one.size() == other.size();
+  for (std::size_t k = 0; equal && k < one.size(); ++k)
+    equal = one[k].bytes == other[k].bytes && one[k].cost == other[k].cost;
+  return equal;
+}
+
+std::vector<stage> repeated(const std::vector<stage>& block, std::size_t times) {
+  std::vector<stage> list;
+  for (std::size_t k = 0; k < times; ++k) list.insert(list.end(), block.begin(), block.end());
+  return list;
+}
+
+} // namespace
+
+TEST_CASE("solver: every point is a proven schedule of just its bytes and its cost") {
+  for (const bool lent : {false, true}) {
+    CAPTURE(lent);
+    const counts found = compare_random_chains(3000, false, lent);
+    CHECK(found.points > 10000);
+    CHECK(found.wrong == 0);
+    CHECK(found.above == 0);
+    CHECK(found.cheaper == 0);
+    CHECK(found.dearer == 0);
+    CHECK(found.unordered == 0);
+    // The solver counts a value that it keeps below the lowest backward, where nobody reads it any more, and one that
+    // is made in the place of a lent output.
+    CHECK(found.below * 1000 <= found.points);
+    MESSAGE(found.below << " of " << found.points << " schedules need fewer bytes than the solver says");
+  }
+}
+
+// A value in front of such a stage may be made for nobody. A schedule leaves that out, the solver counts it.
+TEST_CASE("solver: stages that read nothing may need less than it says, never more") {
+  for (const bool lent : {false, true}) {
+    CAPTURE(lent);
+    const counts found = compare_random_chains(2000, true, lent);
+    CHECK(found.wrong == 0);
+    CHECK(found.above == 0);
+    CHECK(found.dearer == 0);
+    CHECK(found.unordered == 0);
+    CHECK(found.below * 10 <= found.points);
+    CHECK(found.cheaper * 1000 <= found.points);
+  }
+}
+
+TEST_CASE("solver: the cheapest point is store_all's, and a budget finds the last point within it") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice d(seed);
+    const auto stages = random_stages(d, 1 + d.below(9));
+    const chain c = random_ends(d, stages, d.coin());
+    const outcome all = plan(c, moves_of<store_all>(c));
+    const solver solved{c};
+    const std::size_t last = solved.size() - 1;
+    CHECK(solved[last].cost == all.cost);
+    CHECK(solved[last].bytes <= all.bytes);
+    for (std::size_t k = 0; k <= last; ++k) {
+      CHECK(solved.within(solved[k].bytes) == k);
+      if (solved[k].bytes > 0) CHECK(solved.within(solved[k].bytes - 1) == (k > 0 ? k - 1 : solved.size()));
+    }
+    CHECK(solved.within(static_cast<std::size_t>(-1)) == last);
+  }
+}
+
+// Every budget of every short chain, against the cheapest of all schedules: it may drop what it keeps and make it
+// again. The least bytes that the solver can do with are the least there are. The table is kept in
+// tests/bench/RESULTS.md.
+TEST_CASE("solver: against the cheapest of all schedules") {
+  const auto random = compare(100, [](dice& d, std::size_t length) { return random_stages(d, length); });
+  const auto lent = compare(
+      20, [](dice& d, std::size_t length) { return random_stages(d, length); }, true);
+  const auto odd = compare(50, [](dice& d, std::size_t length) { return random_stages(d, length, true); });
+  const auto one = compare(8, [](dice& d, std::size_t length) { return equal_stages(d, length, 1); });
+  const auto three = compare(8, [](dice& d, std::size_t length) { return equal_stages(d, length, 3); });
+  const auto mlp = compare(100, [](dice& d, std::size_t length) { return mlp_stages(d, length); });
+  const auto blocks = compare(24, [](dice& d, std::size_t length) { return block_stages(d, length); });
+  struct expected {
+    const char* family;
+    const comparison& found;
+    double share, mean, worst; // no worse than these
+  };
+  const expected rows[]{{"random", random, 0.97, 1.002, 1.24},
+                        {"random, of a composite", lent, 0.97, 1.003, 1.25},
+                        {"random, some read nothing", odd, 0.90, 1.006, 1.25},
+                        {"equal, tape = value", one, 1, 1, 1},
+                        {"equal, tape = 3 values", three, 1, 1, 1},
+                        {"Linear, ReLU, ...", mlp, 0.98, 1.001, 1.13},
+                        {"residual blocks", blocks, 1, 1, 1}};
+  std::string table = "\n| family | chains | budgets | optimal | mean ratio | worst ratio | infeasible | "
+                      "least bytes missed |\n"
+                      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  for (const expected& row : rows) {
+    CAPTURE(std::string(row.family));
+    table += row.found.row(row.family) + "\n";
+    CHECK(row.found.unconfirmed == 0);
+    CHECK(row.found.beaten == 0);
+    CHECK(row.found.share() >= row.share);
+    CHECK(row.found.mean() <= row.mean);
+    CHECK(row.found.worst <= row.worst);
+    CHECK(row.found.infeasible == 0);
+    CHECK(row.found.least == row.found.chains);
+  }
+  MESSAGE(table);
+}
+
+// The same question alone, of other chains: one in two hundred needs a schedule that drops something for a while.
+TEST_CASE("solver: the least bytes of a short chain are the least of all schedules") {
+  for (const bool lent : {false, true}) {
+    CAPTURE(lent);
+    std::size_t missed = 0, unproven = 0;
+    for (std::size_t length = 1; length <= 7; ++length)
+      for (std::uint64_t seed = 100; seed < 250; ++seed) {
+        dice d(100 * seed + length);
+        const auto stages = random_stages(d, length, d.below(3) == 0);
+        const chain c = random_ends(d, stages, lent);
+        const solver solved{c};
+        missed += solved[0].bytes != exhaustive{c}.least_bytes();
+        const outcome real = plan(c, solved.route_of(0));
+        unproven += real.fault != nullptr || real.bytes > solved[0].bytes;
+      }
+    CHECK(missed == 0);
+    CHECK(unproven == 0);
+  }
+}
+
+TEST_CASE("solver: the search begins below `most` where all that is solved is above") {
+  const chain& c = rescued_chain::value;
+  const std::size_t least = exhaustive{c}.least_bytes();
+  const solver whole{c};
+  REQUIRE(whole[0].bytes == least);
+  CHECK(whole[0].cost == exhaustive{c}.cheapest(least).cost);
+  const solver part{c, {}, least};
+  REQUIRE(part.size() == 1);
+  CHECK(part[0].cost == whole[0].cost);
+  CHECK(part.route_of(0) == whole.route_of(0));
+  CHECK(solver{c, {}, least - 1}.size() == 0);
+}
+
+TEST_CASE("solver: equal stages are solved once, and nothing is lost by it") {
+  // Each stage has a cost of its own that nobody reads, so that no two are equal.
+  const auto apart = [](const std::vector<stage>& stages) {
+    std::vector<stage_cost> costs;
+    for (const stage& s : stages) costs.push_back({s.forward_flops, costs.size(), s.backward_flops});
+    return costs;
+  };
+  dice d(5);
+  stage heavy = block(16, 2); // reads its output, and so not what its tape alone costs
+  heavy.reads_output = true;
+  for (const auto& block :
+       {std::vector<stage>{heavy}, mlp_stages(d, 1), std::vector<stage>{dense(16, 16), relu(16)},
+        std::vector<stage>{dense(32, 16), gelu(16), dense(16, 32), relu(32)}}) {
+    auto stages = repeated(block, 24 / block.size());
+    for (const bool ends : {false, true}) {
+      if (ends) {
+        stages.insert(stages.begin(), {dense(8, 24), relu(24)});
+        stages.push_back(dense(16, 4));
+        stages[11].output = {640, 0}; // unlike its copies
+      }
+      const chain c{.stages = stages, .input = {512, 0}};
+      std::vector<stage_cost> equal;
+      for (const stage& s : stages) equal.push_back({s.forward_flops, 0, s.backward_flops});
+      const auto different = apart(stages);
+      const auto table = detail::cost_table_of<at_run_time>(c, different);
+      const auto none = detail::find_repetition<at_run_time>(table.data(), stages.size());
+      CHECK(none.period == 0);
+      const solver grouped{c, equal}, plain{c, different};
+      CHECK(equal_curves(grouped, plain));
+      for (std::size_t k = 0; k < grouped.size(); ++k) CHECK(grouped.route_of(k) == plain.route_of(k));
+    }
+  }
+}
+
+TEST_CASE("solver: sparse is never better, and hardly worse") {
+  dice d(11);
+  double most = 0;
+  for (const std::size_t blocks : {50U, 75U, 100U})
+    for (const auto& block :
+         {equal_stages(d, 1, 1), equal_stages(d, 1, 3), std::vector<stage>{testing::block(16, 2)},
+          std::vector<stage>{dense(16, 16), relu(16)}, std::vector<stage>{dense(16, 16), gelu(16)}}) {
+      if (blocks > 50 && block.size() > 1) continue;
+      const auto stages = repeated(block, blocks);
+      const chain c{.stages = stages, .input = {64, 0}};
+      const solver exact{c}, sparse{c, {}, static_cast<std::size_t>(-1), true};
+      const double more = excess(sparse, exact);
+      CHECK(more >= 0);
+      CHECK(excess(exact, sparse) <= 0); // not one of its points is better
+      CHECK(sparse[0].bytes <= exact[0].bytes + exact[0].bytes / 50);
+      CHECK(sparse[sparse.size() - 1].cost == exact[exact.size() - 1].cost);
+      most = std::max(most, more);
+    }
+  CHECK(most <= 0.02);
+  MESSAGE("sparse curves cost at most " << 100 * most << " % more");
+}
+
+TEST_CASE("solver: the costs that are given are what is least") {
+  std::size_t differ = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice d(seed);
+    auto stages = random_stages(d, 2 + d.below(7));
+    std::vector<stage_cost> costs;
+    for (stage& s : stages) {
+      s.parameters = 1;
+      const std::uint64_t forward = 1 + d.below(1000);
+      const std::uint64_t tape = s.tape_without_output ? 1 + d.below(forward) : forward;
+      costs.push_back({forward, tape, 1 + d.below(1000)});
+    }
+    const chain c = random_ends(d, stages, d.coin());
+    const solver measured{c, costs};
+    const solver counted{c};
+    differ += measured.size() != counted.size() ||
+              measured.route_of(measured.size() / 2) != counted.route_of(measured.size() / 2);
+    // The same chain with these costs as its FLOPs.
+    auto named = stages;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      named[i].forward_flops = costs[i].forward;
+      named[i].tape_flops = costs[i].tape;
+      named[i].backward_flops = costs[i].backward;
+      named[i].input_gradient_flops = 0;
+    }
+    chain other = c;
+    other.stages = named;
+    CHECK(equal_curves(measured, solver{other}));
+  }
+  CHECK(differ > 100);
+}
+
+TEST_CASE("solver: `most` leaves out what is above it, and nothing else") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice d(seed);
+    const auto stages = random_stages(d, 1 + d.below(8), d.coin());
+    const chain c = random_ends(d, stages, d.coin());
+    const solver whole{c};
+    for (const std::size_t k : {std::size_t{0}, whole.size() / 2, whole.size() - 1})
+      for (const std::size_t less : {0U, 1U}) {
+        if (whole[k].bytes < less) continue; // all of a composite's ends may be lent
+        const std::size_t most = whole[k].bytes - less;
+        const solver part{c, {}, most};
+        REQUIRE(part.size() == k + 1 - less);
+        for (std::size_t j = 0; j < part.size(); ++j) {
+          CHECK(part[j].bytes == whole[j].bytes);
+          CHECK(part[j].cost == whole[j].cost);
+          CHECK(plan(c, part.route_of(j)).bytes <= most);
+        }
+      }
+  }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/memory_plan.hpp>
+#include <cairn/plan/schedule.hpp>
+#include <cairn/plan/solve/stretch.hpp>
+
+#include "../chains.hpp"
+#include "../families.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using namespace cairn::testing;
+
+namespace {
+
+bool equal(const stretch& a, const stretch& b) {
+  return a.first == b.first && a.last == b.last && a.how.index() == b.how.index();
+}
+
+std::size_t live_bytes_of(const chain& c, const std::vector<route_step>& moves) {
+  const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
+  return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.turn).bound;
+}
+
+} // namespace
+
+TEST_CASE("stretch: a standing and its index") {
+  for (std::size_t k = 0; k < standings; ++k) CHECK(standing_of(k).index() == k);
+  CHECK(standing_of(1).owns);
+  CHECK(standing_of(2).kept);
+}
+
+// From the whole chain down: each part of a division is asked for, begins and ends where it should, and is found again
+// from the split alone.
+TEST_CASE("stretch: every part of every division is a stretch that is asked for") {
+  std::size_t seen_of_all = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice d(seed);
+    const std::size_t n = 1 + d.below(8);
+    const auto stages = random_stages(d, n, d.coin());
+    const chain c = random_ends(d, stages, d.coin());
+    const auto entries = cost_table_of<at_run_time>(c);
+    const divisions all{entries.data(), n};
+    std::vector<stretch> open{{0, n, {}}};
+    std::set<std::size_t> seen;
+    while (!open.empty()) {
+      const stretch s = open.back();
+      open.pop_back();
+      if (!seen.insert((s.how.index() * 16 + s.first) * 16 + s.last).second) continue;
+      REQUIRE(s.first <= s.last);
+      REQUIRE(all.is_asked_for(s));
+      if (all.is_base(s)) continue;
+      if (all.is_at_once(s)) {
+        const stretch below = all.at_once(s).lower;
+        REQUIRE(below.first == s.first);
+        REQUIRE(below.last + 1 == s.last);
+        REQUIRE_FALSE(below.how.kept);
+        open.push_back(below);
+      }
+      std::size_t last_split = s.first;
+      all.splits(s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+        REQUIRE(i >= last_split);
+        REQUIRE(i < s.last);
+        last_split = i;
+        std::uint64_t forwards = 0;
+        for (std::size_t k = s.first; k <= i; ++k) forwards += entries[k].cost.forward;
+        REQUIRE(cost == forwards);
+        const stretch upper = all.upper(s, i, tapes), lower = all.lower(s, i, tapes);
+        REQUIRE(upper.first == i + 1);
+        REQUIRE(upper.last == s.last);
+        REQUIRE(upper.how.kept == s.how.kept);
+        REQUIRE(lower.first == s.first);
+        REQUIRE(lower.last == i);
+        REQUIRE(lower.how.owns == s.how.owns);
+        REQUIRE(lower.how.kept == tapes);
+        const division again = all.split_at(s, i + 1 - s.first, tapes);
+        REQUIRE(equal(again.upper, upper));
+        REQUIRE(equal(again.lower, lower));
+        REQUIRE(again.more == more);
+        REQUIRE(again.bytes == bytes);
+        REQUIRE(again.cost == cost);
+        open.push_back(upper);
+        open.push_back(lower);
+      });
+    }
+    seen_of_all += seen.size();
+  }
+  CHECK(seen_of_all > 10000);
+}
+
+// A chain of one stage is walked by its two bases, and its memory is known otherwise.
+TEST_CASE("stretch: one stage and the turn need what a plan of them needs") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    dice d(seed);
+    auto stages = random_stages(d, 1);
+    stages[0].parameters = 1;
+    const chain c = random_ends(d, stages, d.coin());
+    const auto entries = cost_table_of<at_run_time>(c);
+    const divisions all{entries.data(), 1};
+    std::size_t least = static_cast<std::size_t>(-1);
+    const stretch whole{0, 1, {}};
+    all.splits(whole, [&](std::size_t i, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
+      const stretch below = all.lower(whole, i, tapes);
+      std::size_t bytes = first;
+      const std::size_t up = more + all.base(all.upper(whole, i, tapes)).bytes, down = all.base(below).bytes;
+      for (const std::size_t part : {up, down}) bytes = part > bytes ? part : bytes;
+      std::vector<route_step> moves{{0, false}, {0, true}};
+      if (all.base_runs_forward(below)) moves.insert(moves.begin() + 1, {0, false});
+      // A lent output is no place for what nobody reads; to make one again is of no use to anybody.
+      if (!c.lent_output) CHECK(bytes >= live_bytes_of(c, moves));
+      least = bytes < least ? bytes : least;
+    });
+    CHECK(least <= live_bytes_of(c, {{0, false}, {0, true}}));
+  }
+}
+
+TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be next") {
+  std::vector<stage> stages{dense(16, 16), relu(16), gelu(16), dense(16, 16)};
+  stages[3].reads_input = false; // like a pooling: it reads nothing
+  const chain c{.stages = stages, .input = {64, 0}};
+  const auto entries = cost_table_of<at_run_time>(c);
+  const divisions all{entries.data(), 4};
+  CHECK(all.is_at_once({0, 1, {false, true}}));
+  CHECK_FALSE(all.is_at_once({0, 1, {false, false}})); // what it reads is not there
+  CHECK_FALSE(all.is_at_once({1, 1, {false, true}}));  // a base
+  CHECK_FALSE(all.is_at_once({0, 2, {false, false}})); // it reads its input
+  CHECK(all.is_at_once({0, 3, {false, false}}));
+  CHECK_FALSE(all.is_at_once({0, 4, {false, false}})); // the turn
+  CHECK(all.at_once({0, 3, {}}).cost == entries[3].cost.backward);
+}
+
+TEST_CASE("stretch: sparse splits are some of the others, both ends among them") {
+  const std::vector<stage> stages(60, block(16, 1));
+  const chain c{.stages = stages, .input = {64, 0}};
+  const auto entries = cost_table_of<at_run_time>(c);
+  const divisions all{entries.data(), 60}, some{entries.data(), 60, true};
+  for (const std::size_t last : {1U, 5U, 20U, 60U}) {
+    const stretch s{0, last, {}};
+    using offered = std::tuple<std::size_t, bool, std::size_t, std::size_t, std::uint64_t>;
+    std::vector<offered> every, few;
+    all.splits(s, [&](auto... numbers) { every.push_back({numbers...}); });
+    some.splits(s, [&](auto... numbers) { few.push_back({numbers...}); });
+    CHECK(every.size() <= 2 * last);
+    CHECK(few.size() <= every.size());
+    if (last <= 5) CHECK(few.size() == every.size());
+    if (last == 60) CHECK(2 * few.size() <= every.size());
+    CHECK(std::includes(every.begin(), every.end(), few.begin(), few.end())); // unchanged, in order
+    CHECK(std::get<0>(few.front()) == 0);
+    CHECK(std::get<0>(few.back()) == last - 1);
+  }
+}

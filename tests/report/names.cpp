@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <vector>
+
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/report/names.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+TEST_CASE("names: a type is named as its user typed it") {
+  CHECK(detail::typed_name("cairn::Linear<784ul, 512ul, true>") == "Linear<784, 512>");
+  CHECK(detail::typed_name("cairn::Linear<784, 512, false>") == "Linear<784, 512, false>");
+  CHECK(detail::typed_name("cairn::Residual<cairn::Linear<16UL, 16UL, true>, cairn::ReLU>") ==
+        "Residual<Linear<16, 16>, ReLU>");
+  CHECK(detail::typed_name("A<cairn::B<C<1> > >") == "A<B<C<1>>>");
+}
+
+TEST_CASE("name_of: layers, policies and networks as they were typed") {
+  CHECK(name_of<revolve<3>>() == "revolve<3>");
+  CHECK(name_of<Linear<8, 16>>() == "Linear<8, 16>");
+  CHECK(name_of<Residual<Linear<4, 4>, ReLU>>() == "Residual<Linear<4, 4>, ReLU>");
+}
+
+TEST_CASE("names: each stage has one") {
+  using Net = Sequential<Linear<9, 16>, Repeat<2, Sequential<ReLU, Residual<Linear<16, 16>>>>>;
+  CHECK(stage_names<blueprint_of<Net, 4>>() == std::vector<std::string>{"Linear<9, 16>", "ReLU",
+                                                                        "Residual<Linear<16, 16>>", "ReLU",
+                                                                        "Residual<Linear<16, 16>>"});
+}
+
+TEST_CASE("names: a fraction is named as it was typed, as g++ shows it and as clang does") {
+  for (const char* const shown : {"cairn::Dropout<cairn::fraction{10, 100}>", "cairn::Dropout<{10, 100}>"})
+    CHECK(detail::typed_name(shown) == "Dropout<percent<10>>");
+  for (const char* const shown : {"cairn::Dropout<cairn::fraction{1, 3}>", "cairn::Dropout<{1, 3}>"})
+    CHECK(detail::typed_name(shown) == "Dropout<fraction{1, 3}>");
+  CHECK(detail::typed_name("cairn::Dropout<{50, 100}>") == "Dropout<>"); // the default, which g++ leaves out
+  CHECK(detail::typed_name("cairn::LayerNorm<64ul, {1, 100000}>") == "LayerNorm<64>");
+  CHECK(detail::typed_name("{anonymous}::Own<(char)44>") == "{anonymous}::Own<(char)44>");
+  CHECK(detail::typed_name("Own<{1, 2, 3}>") == "Own<{1, 2, 3}>"); // no fraction
+}
+
+TEST_CASE("names: those of this compiler's own types") {
+  CHECK(name_of<Linear<784, 512>>() == "Linear<784, 512>");
+  CHECK(name_of<every<2>>() == "every<2>");
+  CHECK(name_of<Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>>() ==
+        "Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>");
+  CHECK(name_of<LayerNorm<64>>() == "LayerNorm<64>");
+  CHECK(name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
+}

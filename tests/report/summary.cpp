@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <cairn/comm/loopback.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/frozen.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/report/summary.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+using Small = Sequential<Linear<8, 16>, ReLU, Repeat<2, Residual<Linear<16, 16>, ReLU>>, Linear<16, 4>>;
+
+// y = x, and it counts how often it runs in either direction.
+template <std::size_t Id, reads Reads = reads::output>
+struct Tally {
+  static inline std::size_t forwards = 0, backwards = 0;
+  static constexpr reads backward_reads = Reads;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+
+  template <class Queue, class T>
+  static void forward(Queue&, const forward_call<T>& call) {
+    ++forwards;
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i) call.outputs[0][i] = call.inputs[0][i];
+  }
+  template <class Queue, class T>
+  static void backward(Queue&, const backward_call<T>& call) {
+    ++backwards;
+    if (!call.input_gradients) return;
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
+      call.input_gradients[0][i] = call.output_gradients[0][i];
+  }
+};
+
+// What is not read on the way back need not run for a tape alone.
+template <std::size_t Id>
+using Unread = Tally<Id, reads::nothing>;
+
+// Tallies at the root, in blocks of blocks, and where a block ends, where they may be left out.
+// Below the first parameter nothing runs back.
+using Tallied = Sequential<
+    Input<8>, checkpoint<recompute_all, Sequential<Tally<9>, Tally<10>>>, Linear<8, 8>, Tally<0>,
+    Repeat<5, Residual<Linear<8, 8>, Tally<1>, Unread<6>>>,
+    checkpoint<every<2>,
+               Sequential<Residual<Tally<3>, Linear<8, 8>>, Repeat<3, Sequential<Tally<2>, Linear<8, 8>>>>>,
+    Repeat<2,
+           Sequential<Linear<8, 8>, checkpoint<recompute_all, Sequential<Tally<4>, Linear<8, 8>, Tally<5>>>>>,
+    Residual<Linear<8, 8>, Residual<Tally<7>, Unread<8>>>, Linear<8, 8>>;
+
+template <std::size_t... Id>
+std::vector<std::size_t> tallied(std::index_sequence<Id...>) {
+  return {(Tally<Id>::forwards + Unread<Id>::forwards)...};
+}
+
+template <class Policy>
+void check_forwards() {
+  using model = checkpoint<Policy, Tallied>;
+  trainer<model, MSELoss, SGD, batch<2>> train{SGD{.learning_rate = 0.01}};
+  const std::vector<float> x(16, 0.5F), y(16, 0.25F);
+  const auto before = tallied(std::make_index_sequence<11>{});
+  train.step(x, y);
+  const auto after = tallied(std::make_index_sequence<11>{});
+  std::vector<std::size_t> found(11, 0);
+  for (const network_line& line : summary<model, 2>().lines)
+    if (const std::size_t at = line.name.find("Tally<"); at != std::string::npos)
+      found.at(std::stoul(line.name.substr(at + 6))) += line.forwards;
+  for (std::size_t id = 0; id < 11; ++id) CHECK_MESSAGE(found[id] == after[id] - before[id], "Tally ", id);
+}
+
+} // namespace
+
+TEST_CASE("summary: a small network, computed by hand") {
+  // The numbers are those of tests/net/network_lines.cpp, times four samples; 768 floats with the padding. Without
+  // checkpointing the ReLU's output, and tape and output of both blocks are kept: 5 x 256 bytes.
+  CHECK(summary<checkpoint<sqrt_n, Small>, 4>().text() ==
+        R"(sqrt_n, batch 4 of float, 756 parameters in 3.00 KiB
+
+     stage                 output   parameters  activation                        forwards  tape bytes  FLOPs
+---  --------------------  -------  ----------  --------------------------------  --------  ----------  -----
+  0  Linear<8, 16>         (4, 16)         144  recomputed                               2           -  3.26k
+  1  ReLU                  (4, 16)           -  recomputed                               2           -    192
+2-3  Residual x 2          (4, 16)         544  stored, recomputed 1 of 2                3       768 B  15.1k
+       Linear<16, 16> x 2  (4, 16)         544  recomputed 1 of 2                        3           -  14.7k
+       ReLU x 2            (4, 16)           -  stored 1 of 2, recomputed 1 of 2         3       256 B    320
+  4  Linear<16, 4>         (4, 4)           68  passed on                                1           -  1.57k
+---  --------------------  -------  ----------  --------------------------------  --------  ----------  -----
+     total                                 756                                                   768 B  20.1k
+
+one step                as it is  without checkpoint  ratio
+----------------------  --------  ------------------  -----
+peak of activations     1.06 KiB            1.56 KiB   0.68
+tape bytes at the loss     768 B            1.25 KiB   0.60
+FLOPs, predicted time      20.1k               16.8k   1.20
+)");
+}
+
+TEST_CASE("summary: the README shows what its program prints") {
+  using Net =
+      Sequential<Linear<784, 512>, ReLU, Repeat<6, Residual<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
+  std::ifstream file(CAIRN_TEST_DATA_DIR "/../../README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  CHECK(readme.find("```text\n" + summary<checkpoint<sqrt_n, Net>, 64>().text() + "```\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("summary: forwards are as many as the executor runs, under every policy and in every block") {
+  check_forwards<store_all>();
+  check_forwards<recompute_all>();
+  check_forwards<sqrt_n>();
+  check_forwards<every<3>>();
+  check_forwards<revolve<2>>();
+}
+
+TEST_CASE("summary: without checkpointing means without any, also inside") {
+  using nested =
+      Sequential<Linear<8, 16>,
+                 Repeat<2, Residual<checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, ReLU>>>>,
+                 Linear<16, 4>>;
+  using plain = Sequential<Linear<8, 16>, Repeat<2, Residual<ReLU, Linear<16, 16>, ReLU>>, Linear<16, 4>>;
+  const auto s = summary<nested, 4>();
+  CHECK(s.checkpointed);
+  CHECK(s.without.peak == peak_activation_bytes<plain, 4>);
+  CHECK(s.without.flops == summary<plain, 4>().costs.flops);
+  CHECK(s.time_ratio() > 1);
+  const auto p = summary<plain, 4>();
+  CHECK_FALSE(p.checkpointed);
+  CHECK(p.time_ratio() == 1);
+  CHECK(p.text().find("without") == std::string::npos);
+  CHECK(s.text().find("without checkpoint") != std::string::npos);
+}
+
+TEST_CASE("summary: what is frozen stays frozen without checkpointing, and is no checkpoint") {
+  using net = Sequential<frozen<Sequential<Linear<8, 16>, ReLU>>, checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU>>,
+                         Linear<16, 4>>;
+  using plain = Sequential<frozen<Sequential<Linear<8, 16>, ReLU>>, Sequential<Linear<16, 16>, ReLU>, Linear<16, 4>>;
+  const auto s = summary<net, 4>();
+  CHECK(s.checkpointed);
+  CHECK(s.without.flops == summary<plain, 4>().costs.flops);
+  CHECK(s.without.peak == peak_activation_bytes<plain, 4>);
+  CHECK_FALSE(summary<plain, 4>().checkpointed);
+  CHECK(s.lines.at(0).name == "frozen");
+  CHECK(s.lines.at(3).name == "checkpoint<recompute_all>");
+}
+
+TEST_CASE("summary: with ddp each line says in which buckets its gradients leave") {
+  // In the flat buffer: 64 + 16 numbers of the last Linear, 256 + 16 twice, 128 + 16 of the first; four bytes each.
+  const auto s = summary<ddp<Small, loopback, bucket_bytes<1088>>, 4>();
+  REQUIRE(s.buckets.size() == 4);
+  const std::string text = s.text();
+  const auto bucket_of = [&text](const std::string& stage) {
+    const std::string row =
+        text.substr(text.find(stage), text.find('\n', text.find(stage)) - text.find(stage));
+    return row.substr(row.rfind(' ') + 1);
+  };
+  CHECK(bucket_of("output") == "bucket");
+  CHECK(bucket_of("Linear<16, 4>") == "0");
+  CHECK(bucket_of("Residual x 2") == "1-3"); // the last bucket has the first block's bias too
+  CHECK(bucket_of("ReLU x 2") == "-");
+  CHECK(bucket_of("Linear<8, 16>") == "3");
+  CHECK(summary<Small, 4>().text().find("bucket") == std::string::npos);
+}
+
+TEST_CASE("summary: stages have their place in the network, what is inside a block has none") {
+  using net = Sequential<Linear<8, 16>, Repeat<3, Sequential<ReLU, Linear<16, 16>>>,
+                         Repeat<2, Sequential<Residual<Linear<16, 16>>, ReLU>>>;
+  const std::string text = summary<net, 4>().text();
+  for (const char* const line : {"        0  Linear<8, 16>", "      1-6  Repeat x 3", "1, 3 .. 5    ReLU x 3",
+                                 "2, 4 .. 6    Linear<16, 16> x 3", "     7, 9    Residual x 2",
+                                 "               Linear<16, 16> x 2", "    8, 10    ReLU x 2"})
+    CHECK_MESSAGE(text.find(line) != std::string::npos, line);
+}
+
+TEST_CASE("summary: the Markdown form keeps the indentation") {
+  const std::string text = summary<Small, 4>().markdown();
+  CHECK(text.find("| 2-3 | Residual x 2") != std::string::npos);
+  CHECK(text.find("| \u00a0\u00a0ReLU x 2") != std::string::npos);
+  CHECK(text.find("| peak of activations") != std::string::npos);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/train/checked_loss.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+struct answering {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape&) { return 1; }
+};
+struct taking : answering {
+  template <class, class>
+  static constexpr bool takes = true;
+};
+
+template <class L>
+using checked = checked_loss<L, cpu::queue, float>;
+
+} // namespace
+
+// The sentences are in tests/compile_fail/loss_*.cpp.
+TEST_CASE("checked_loss: losses are losses, and others say how far they get") {
+  static_assert(checked<CrossEntropyLoss>::right<checked<CrossEntropyLoss>>());
+  static_assert(checked<MSELoss>::right<checked<MSELoss>>());
+  static_assert(!checked<int>::answers && !checked<int>::runs);
+  static_assert(checked<answering>::answers && !checked<answering>::names);
+  static_assert(checked<taking>::names && !checked<taking>::runs);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/train/adam.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/handshake.hpp>
+#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+// A rank 3 that is sent what rank 0 was built from and given.
+struct from_rank_0 {
+  fingerprint built{};
+  std::uint64_t given = 0;
+  int calls = 0;
+
+  struct ticket {
+    void wait(cpu::queue&) {}
+  };
+  int rank() const { return 3; }
+  ticket broadcast(cpu::queue&, std::span<std::byte> bytes, int root) {
+    CHECK(root == 0);
+    if (calls++ == 0) std::memcpy(bytes.data(), built.words.data(), bytes.size());
+    else std::memcpy(bytes.data(), &given, bytes.size());
+    return {};
+  }
+};
+
+std::string meeting(const fingerprint& first, const fingerprint& own, std::uint64_t given,
+                    std::uint64_t settings) {
+  cpu device;
+  from_rank_0 comm{first, given};
+  try {
+    compare_builds(comm, device.compute(), own, settings);
+  } catch (const error& thrown) {
+    return thrown.what();
+  }
+  CHECK(comm.calls == 2);
+  return {};
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("handshake: ranks that were built alike and given the same meet") {
+  const fingerprint any{.words = {1, 2, 3, 4, 5}};
+  CHECK(meeting(any, any, 7, 7) == "");
+}
+
+TEST_CASE("handshake: whatever decides over an update changes the settings") {
+  const SGD sgd{.learning_rate = 0.1, .momentum = 0.9};
+  const std::uint64_t own = settings_of(MSELoss{}, sgd, 0.5, false);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, false) == own);
+  CHECK(settings_of(CrossEntropyLoss{}, sgd, 0.5, false) != own);
+  CHECK(settings_of(MSELoss{}, Adam{.learning_rate = 0.1}, 0.5, false) != own);
+  CHECK(settings_of(MSELoss{}, SGD{.learning_rate = 0.2, .momentum = 0.9}, 0.5, false) != own);
+  CHECK(settings_of(MSELoss{}, SGD{.learning_rate = 0.1, .momentum = 0.8}, 0.5, false) != own);
+  CHECK(settings_of(MSELoss{}, sgd, 0, false) != own);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, true) != own);
+  const std::uint64_t scheduled = settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 500});
+  CHECK(scheduled != own);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 500}) == scheduled);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 900}) != scheduled);
+}
+
+TEST_CASE("handshake: network, policy, numbers and buckets each have a word of the fingerprint") {
+  using Net = Sequential<Linear<4, 4>, ReLU, Linear<4, 4>>;
+  constexpr std::array<bucket, 2> cut{{{0, 32, 0}, {32, 64, 1}}};
+  constexpr std::array<bucket, 1> whole{{{0, 64, 1}}};
+  constexpr auto own = fingerprint_of<blueprint_of<Net, 2>, float>(cut);
+  static_assert(fingerprint_of<blueprint_of<Net, 3>, float>(cut) == own); // the batch may differ
+  static_assert(
+      fingerprint_of<blueprint_of<Sequential<Linear<4, 4>, Linear<4, 4>>, 2>, float>(cut).differs(own) == 0);
+  static_assert(fingerprint_of<blueprint_of<checkpoint<recompute_all, Net>, 2>, float>(cut).differs(own) ==
+                1);
+  static_assert(fingerprint_of<blueprint_of<Net, 2>, double>(cut).differs(own) == 2);
+  static_assert(fingerprint_of<blueprint_of<Net, 2>, float>(whole).differs(own) == 3);
+  static_assert(fingerprint_of<blueprint_of<fused_update<Net>, 2>, float>(cut) == own);
+}
+
+TEST_CASE("handshake: the refusal says which rank, what differs and what to do") {
+  const fingerprint own{.words = {1, 2, 3, 4, 5}};
+  for (std::size_t part = 0; part < fingerprint::parts; ++part) {
+    fingerprint first = own;
+    first.words[part] = 99;
+    const std::string text = meeting(first, own, 7, 7);
+    CHECK(has(text, "rank 3 and rank 0 were built differently"));
+    CHECK(has(text, std::string("the same ") + fingerprint::names[part]));
+    CHECK(has(text, "99"));
+    CHECK(has(text, "start every rank from the same program"));
+  }
+  const std::string text = meeting(own, own, 7, 8);
+  CHECK(has(text, "rank 3 and rank 0 would make different steps"));
+  CHECK(has(text, "the same arguments"));
+}

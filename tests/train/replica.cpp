@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <cairn/train/replica.hpp>
+
+#include "training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using Net = Sequential<Linear<10, 16>, testing::Witness, Linear<16, 4>>;
+template <bool Trains>
+using replica = detail::replica_of<blueprint_of<Net, 6>, Net, float, cpu, Trains>;
+
+} // namespace
+
+TEST_CASE("replica: its arena has room for an evaluation, and for more if that is asked for") {
+  constexpr std::size_t least = replica<false>::plan::evaluated::arena;
+  CHECK(replica<false>({}, seed{1}, 0).arena_memory().size() == least);
+  CHECK(replica<true>({}, seed{1}, least + alignment).arena_memory().size() == least + alignment);
+}
+
+TEST_CASE("replica: without training there is no schedule of a training step") {
+  CHECK(replica<false>::code().training.ops.empty());
+  CHECK(!replica<true>::code().training.ops.empty());
+  CHECK(replica<false>::code().evaluation.ops.size() == replica<true>::code().evaluation.ops.size());
+}
+
+TEST_CASE("replica: it lends what the whole network shares, and the inputs where the caller has them") {
+  replica<true> own({}, seed{1}, 0);
+  const std::vector<float> x(3 * 10, 1.0F);
+  const frame<float> lent = own.lend(replica<true>::rows_of(x, "here"), x, pass::evaluate);
+  CHECK(lent.rows == 3);
+  CHECK(lent.inputs[0] == x.data());
+  CHECK(!lent.constants);
+  CHECK(lent.parameters == own.parameters().data());
+  CHECK(lent.buffers == own.buffers().data());
+  CHECK(lent.workspace == own.arena_memory().data());
+  CHECK(lent.why == pass::evaluate);
+  CHECK(!own.lend(3, pass::forward).inputs);
+}
