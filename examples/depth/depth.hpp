@@ -29,6 +29,8 @@
 
 #include "../arena_use.hpp"
 
+namespace depth_study {
+
 inline constexpr std::size_t width = 64;
 inline constexpr std::size_t samples = 256; // of one step
 
@@ -144,3 +146,5 @@ std::vector<candidate> depth_30();
 std::vector<candidate> depth_100();
 std::vector<candidate> depth_300();
 std::vector<candidate> depth_1000();
+
+} // namespace depth_study

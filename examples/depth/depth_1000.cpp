@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "depth.hpp"
 
+namespace depth_study {
+
 using namespace cairn;
 
 std::vector<candidate> depth_1000() {
@@ -8,3 +10,5 @@ std::vector<candidate> depth_1000() {
   out.push_back(solved_now<1000>());
   return out;
 }
+
+} // namespace depth_study

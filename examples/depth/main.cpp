@@ -25,6 +25,7 @@
 #include "depth.hpp"
 
 using namespace cairn;
+using namespace depth_study;
 
 namespace {
 
