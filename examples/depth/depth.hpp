@@ -136,7 +136,7 @@ candidate candidate_of_now(cairn::run_time_plan plan) {
 
 template <std::size_t Depth>
 candidate solved_now() {
-  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step, .sparse = true});
+  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step});
   return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step).plan);
 }
 

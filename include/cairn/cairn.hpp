@@ -39,8 +39,8 @@
 #include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
 #include <cairn/plan/schedule.hpp>         // the ops of one step
 #include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
-#include <cairn/plan/solve/searched.hpp>   // a short chain searched in constant expressions
-#include <cairn/plan/solve/slots.hpp>      // a chain solved in constant expressions
+#include <cairn/plan/solve/compiled.hpp>   // a chain solved for a budget in constant expressions
+#include <cairn/plan/solve/marked_front.hpp> // what a compiler knows of the ways to walk a stretch back
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens

@@ -115,27 +115,3 @@ TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   testing::replica<float> a(plain), b(blocks);
   CHECK(a.step(q, 64, true) == b.step(q, 64, true));
 }
-
-namespace {
-
-// Solved schedules, which keep what they keep until its backward, need more bytes here than there are.
-using Searched = Sequential<Linear<96, 128>, Linear<128, 96>, Linear<96, 48>, Linear<48, 96>, Linear<96, 160>,
-                            LayerNorm<160>>;
-struct searched_chain {
-  static constexpr chain value = blueprint_of<Searched, 16>::whole;
-};
-constexpr std::size_t solved_bytes = detail::slot_solution<searched_chain, 64>::least_bytes;
-constexpr std::size_t searched_bytes = detail::least_arena<searched_chain, budget<64>::tightest<searched_chain, 64>>();
-static_assert(searched_bytes < solved_bytes);
-
-} // namespace
-
-TEST_CASE("checkpoint: a schedule that drops a value for a while and makes it again has the oracle's bits") {
-  const auto p = testing::plan<checkpoint<budget<searched_bytes>, Searched>, 16, float>();
-  CHECK(p.arena == searched_bytes);
-  testing::queue q{1};
-  std::vector<std::pair<std::size_t, testing::made<float>>> want;
-  for (const std::size_t rows : {1U, 9U, 16U})
-    want.emplace_back(rows, testing::expected<Searched, float>(p, q, rows));
-  testing::check_policy("budget", p, want);
-}

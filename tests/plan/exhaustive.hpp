@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/memory.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
 
@@ -21,7 +22,7 @@ namespace cairn::testing {
 //
 // What a route cannot say is no path either. A forward makes anew whatever of its results is read later, so while a
 // tape is held its stage does not run; a composite's turn comes as soon as the last value is made, the root's right
-// before the first backward; and nothing is made that nobody reads: a tape is held until its backward, and a value that
+// before the first backward; and nothing is made that is not read: a tape is held until its backward, and a value that
 // was made in place beside a tape is read, or what is made of it by a stage that reads nothing on the way back (else the
 // forward would need a place for it); more than two such values at once are not tried. What a composite's last value
 // lies on is counted, though a plan may count it as lent.
@@ -48,6 +49,12 @@ public:
       const bool lent = k == 0 && c.lent_input_gradient;
       const bool made = k > lowest_ || (c.lent && k >= lowest_);
       gradient_[k] = lent || !made ? 0 : in_place_back(k) ? gradient_[k + 1] : c.value_bytes(k);
+    }
+    windows_.assign(n_ + 2, 0);
+    opened_.assign(n_, 0);
+    for (const gradient_window& w : c.windows) {
+      opened_[w.from] += align_up(w.bytes);
+      for (std::size_t left = w.to + 1; left <= w.from; ++left) windows_[left] += align_up(w.bytes);
     }
     value_bytes_.assign(std::size_t{1} << n_, 0);
     tape_bytes_.assign(std::size_t{1} << tapes_, 0);
@@ -124,7 +131,7 @@ private:
     return value == n_ && c_.lent_output ? 0 : c_.value_bytes(value);
   }
   std::size_t held(const state& s) const {
-    return (s.left <= n_ ? gradient_[s.left] : 0) + value_bytes_[s.values] + tape_bytes_[s.tapes];
+    return (s.left <= n_ ? gradient_[s.left] : 0) + windows_[s.left] + value_bytes_[s.values] + tape_bytes_[s.tapes];
   }
 
   // Calls reach(state, live bytes, cost, step) for whatever one can do in a state.
@@ -136,7 +143,7 @@ private:
     if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
       const std::uint32_t unread = s.unread & ~bit(n_);
       reach(state{s.values, s.tapes, n_, unread}, held(s) + gradient_[n_], 0, step{});
-      // Nobody reads the value again: its gradient lies in its place.
+      // The value is not read again: its gradient lies in its place.
       reach(state{s.values & ~bit(n_), s.tapes, n_, unread}, held(s), 0, step{});
     }
     const bool turns = c_.lent ? s.left == n_ + 1 && (s.values & bit(n_)) != 0 : s.left == n_;
@@ -183,8 +190,8 @@ private:
     if (unread >= bit(i + 1)) return;
     const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
     state after{s.values & (bit(i + 1) - 1), s.tapes, i, unread};
-    for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // nobody will read what lies above
-    reach(after, held(s) + made + does.backward_workspace.at(c_.batch), 0,
+    for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // what lies above is not read any more
+    reach(after, held(s) + opened_[i] + made + does.backward_workspace.at(c_.batch), 0,
           step{none, true, {static_cast<std::uint32_t>(i), true}});
   }
 
@@ -227,6 +234,8 @@ private:
   std::vector<std::uint32_t> owing_{0}; // the sets of values that may be `unread`
   std::vector<std::size_t>
       gradient_; // bytes of each, 0 where it is lent, lies on one that is, or is not made
+  std::vector<std::size_t> windows_;     // bytes of gradients that are there before the backward below `left`
+  std::vector<std::size_t> opened_;      // and that come with the backward of each stage
   std::vector<std::size_t> value_bytes_; // of each set of values
   std::vector<std::size_t> tape_bytes_;  // of each set of tapes
   std::vector<std::uint64_t> best_;

@@ -14,12 +14,6 @@
 
 namespace cairn {
 
-// How much of a curve is solved.
-struct curve_limits {
-  std::size_t most = static_cast<std::size_t>(-1); // bytes: schedules that need more are left out
-  bool sparse = false; // close to exact, for more than a few hundred stages: see solver
-};
-
 // What a training step of a network costs for every number of bytes that it may need, and the schedules behind that: the
 // whole curve from the least memory to store_all's time, from one solve. For budgets that are known only when the program
 // runs, and for costs measured on this machine; a budget that is known before can be checkpoint<budget<Bytes>, Net>.
@@ -28,8 +22,7 @@ struct curve_limits {
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 1, .schedule = curve.within(3_MiB)}};
 //
 // Blocks inside the network (Residual, nested checkpoints) are stages here, and keep the schedules that were compiled. Of
-// a policy around the whole network nothing is used. With a fused_update the gradients count, in the schedules that
-// within() returns; the points of the curve are the activations alone.
+// a policy around the whole network nothing is used. With a fused_update the gradients in the arena count.
 template <class Model, std::size_t Batch, class T, class Update>
 class memory_curve {
 public:
@@ -39,8 +32,8 @@ public:
   using step = solved_step_of<Model, Batch, T, Update>;
 
   // Costs in FLOPs, or those given, one for each stage: see measured_costs.
-  explicit memory_curve(std::span<const stage_cost> costs = {}, curve_limits limits = {})
-      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits.most, limits.sparse) {}
+  explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {})
+      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits) {}
 
   // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
   std::size_t size() const { return solved_.size(); }

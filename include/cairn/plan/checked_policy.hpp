@@ -61,9 +61,14 @@ concept plans_at_once =
     keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
 
 template <class Policy, class Source>
+constexpr bool accepts() {
+  if constexpr (requires { Policy::accepts(Source::value); }) return Policy::accepts(Source::value);
+  else return true;
+}
+template <class Policy, class Source>
 constexpr bool accepted() {
-  if constexpr (keeps_a_budget<Policy>) return !std::is_void_v<fitting<Source, Policy>>;
-  else if constexpr (requires { Policy::accepts(Source::value); }) return Policy::accepts(Source::value);
+  if constexpr (!accepts<Policy, Source>()) return false;
+  else if constexpr (keeps_a_budget<Policy>) return !std::is_void_v<fitting<Source, Policy>>;
   else return true;
 }
 
@@ -146,11 +151,12 @@ struct policy_culprit {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
-requires requires { typename Policy::template refusal<Source>; }
+requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
 struct policy_culprit<Policy, Source, policy_fault::refuses> {
   using type = typename Policy::template refusal<Source>;
 };
 template <keeps_a_budget Policy, class Source>
+requires(accepts<Policy, Source>())
 struct policy_culprit<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;

@@ -120,3 +120,19 @@ TEST_CASE("cost table: costs that are given are taken as they are") {
   CHECK(entries[1].cost == costs[1]);
   CHECK(entries[2].cost == costs[2]);
 }
+
+TEST_CASE("cost table: a window counts in the backwards of its stages, and in what runs between them") {
+  dice d(1);
+  const auto stages = mlp_stages(d, 5);
+  const std::array<gradient_window, 2> windows{gradient_window{100, 4, 2}, gradient_window{640, 2, 2}};
+  chain c{.stages = stages, .input = {64, 0}};
+  const auto without = cost_table_of<at_run_time>(c);
+  c.windows = windows;
+  const auto with = cost_table_of<at_run_time>(c);
+  const std::size_t during[]{0, 0, 128 + 640, 128, 128}, before[]{0, 0, 128, 128, 0};
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(with[i].backward_workspace - without[i].backward_workspace == during[i]);
+    CHECK(with[i].windows == before[i]);
+    CHECK(without[i].windows == 0);
+  }
+}

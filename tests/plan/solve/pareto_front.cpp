@@ -30,71 +30,93 @@ front best_of(front ways) {
 
 front random_front(dice& d, std::size_t most) {
   front ways;
-  for (std::size_t k = d.below(most + 1); k > 0; --k)
-    ways.push_back({.bytes = d.below(30), .cost = d.below(40), .split = 1});
+  for (std::size_t k = d.below(most + 1); k > 0; --k) ways.push_back(way_of(d.below(40), d.below(30), 2));
   return best_of(ways);
 }
+front_view view(const front& f) { return {f.data(), f.size()}; }
+
+struct offer {
+  front upper, lower;
+  std::size_t more = 0;
+  need own{};
+};
+offer random_offer(dice& d) { return {random_front(d, 6), random_front(d, 6), d.below(10), {d.below(30), d.below(20)}}; }
 
 // All pairs, one by one.
-front join_plainly(front ways, const part_front& upper, const part_front& lower, const way& begin,
-                   std::size_t most) {
-  for (std::size_t u = 0; u < upper.size(); ++u)
-    for (std::size_t l = 0; l < lower.size(); ++l) {
-      way w = begin;
-      w.bytes = std::max({begin.bytes, upper.bytes(u), lower.bytes(l)});
-      w.cost = begin.cost + upper.ways[u].cost + lower.ways[l].cost;
-      if (w.bytes <= most) ways.push_back(w);
+void join_plainly(front& ways, const offer& o, std::size_t begin, std::size_t most) {
+  for (const way& u : o.upper)
+    for (const way& l : o.lower) {
+      const std::size_t bytes = std::max<std::size_t>({o.own.bytes, u.bytes + o.more, l.bytes});
+      if (bytes <= most) ways.push_back(way_of(o.own.cost + u.cost + l.cost, bytes, begin));
     }
-  return best_of(ways);
+  ways = best_of(ways);
 }
 
 } // namespace
 
 TEST_CASE("front: joining is what one gets by trying all pairs") {
   std::size_t taken = 0;
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
     dice d(seed);
-    const front known = random_front(d, 6), above = random_front(d, 6), below = random_front(d, 6);
-    const part_front upper{above, d.below(10)}, lower{below, d.below(10)};
-    const way begin{.bytes = d.below(30), .cost = d.below(20), .split = 2, .tapes = d.coin()};
-    // What is known is within `most` already.
-    const std::size_t most = std::max<std::size_t>(d.below(50), known.empty() ? 0 : known.back().bytes);
-    front found{way{.bytes = 99}}; // what was in there is gone
-    join(known, upper, lower, begin, most, found);
-    const front expected = join_plainly(known, upper, lower, begin, most);
-    REQUIRE(found.size() == expected.size());
-    for (std::size_t k = 0; k < found.size(); ++k) {
-      const way& w = found[k];
-      REQUIRE(w.bytes == expected[k].bytes);
-      REQUIRE(w.cost == expected[k].cost);
-      if (w.split != begin.split) continue;
-      // The parts that it names are the parts that make it.
-      ++taken;
-      REQUIRE(w.tapes == begin.tapes);
-      REQUIRE(std::max({begin.bytes, upper.bytes(w.upper), lower.bytes(w.lower)}) == w.bytes);
-      REQUIRE(begin.cost + above[w.upper].cost + below[w.lower].cost == w.cost);
+    const std::size_t most = 10 + d.below(50);
+    pareto_front found(most, -1);
+    front expected;
+    found.clear(0);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const offer o = random_offer(d);
+      found.offer(view(o.upper), o.more, view(o.lower), o.own, static_cast<std::uint32_t>(2 * k + 2));
+      join_plainly(expected, o, 2 * k + 2, most);
+    }
+    REQUIRE(found.view().count == expected.size());
+    for (std::size_t k = 0; k < expected.size(); ++k, ++taken) {
+      REQUIRE((found.view().ways[k].bytes == expected[k].bytes));
+      REQUIRE(found.view().ways[k].cost == expected[k].cost);
+      REQUIRE((found.view().ways[k].begin == expected[k].begin));
+      REQUIRE((found.view().within(expected[k].bytes) == expected[k].begin));
     }
   }
   CHECK(taken > 5000);
 }
 
+TEST_CASE("front: of ways between two marks the cheapest stays, and that of the least bytes always") {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    dice d(seed);
+    pareto_front exact(1U << 20, -1), thinned(1U << 20, 2);
+    for (std::size_t k = 0; k < 40; ++k) {
+      const front one{way_of(d.below(4000), 256 + d.below(4000), 0)}, none{way_of(0, 0, 0)};
+      exact.offer(view(one), 0, view(none), {}, 2);
+      thinned.offer(view(one), 0, view(none), {}, 2);
+    }
+    const front_view all = exact.view(), few = thinned.view();
+    REQUIRE((few.ways[0].bytes == all.ways[0].bytes));
+    REQUIRE(few.ways[few.count - 1].cost == all.ways[all.count - 1].cost);
+    REQUIRE(few.count <= 4 * 5 + 2); // four marks an octave
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < all.count; ++k) {
+      while (at + 1 < few.count && few.ways[at].bytes < all.ways[k].bytes) ++at;
+      REQUIRE((few.ways[at].cost <= all.ways[k].cost));
+      REQUIRE((few.ways[at].bytes <= all.ways[k].bytes + all.ways[k].bytes / 4));
+    }
+  }
+}
+
 TEST_CASE("front: without one of its parts a division is none") {
-  const front known{way{.bytes = 5, .cost = 5}}, none, some{way{.bytes = 1, .cost = 1}};
-  front found;
-  join(known, {none, 0}, {some, 0}, {}, 100, found);
-  CHECK(found.size() == 1);
-  join(known, {some, 0}, {none, 0}, {}, 100, found);
-  CHECK(found.size() == 1);
-  join(none, {none, 0}, {some, 0}, {}, 100, found);
-  CHECK(found.empty());
-  join(none, {some, 0}, {some, 0}, {}, 0, found); // above `most`
-  CHECK(found.empty());
+  const front none, some{way_of(1, 1, 0)};
+  pareto_front found(100, -1);
+  found.be({5, 5});
+  found.offer(view(none), 0, view(some), {}, 2);
+  found.offer(view(some), 0, view(none), {}, 2);
+  CHECK(found.view().count == 1);
+  found.clear(0);
+  found.offer(view(some), 100, view(some), {}, 2); // above `most`
+  CHECK(found.view().count == 0);
 }
 
 TEST_CASE("front: of two equal ways the one that was known stays") {
-  const front known{way{.bytes = 4, .cost = 4, .split = 1}}, some{way{.bytes = 4, .cost = 2}};
-  front found;
-  join(known, {some, 0}, {some, 0}, {.split = 2}, 100, found);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].split == 1);
+  const front some{way_of(2, 4, 0)};
+  pareto_front found(100, -1);
+  found.offer(view(some), 0, view(some), {}, 2);
+  found.offer(view(some), 0, view(some), {}, 4);
+  REQUIRE(found.view().count == 1);
+  CHECK((found.view().ways[0].begin == 2));
 }

@@ -4,77 +4,90 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/explain.hpp>
+#include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/solve/searched.hpp>
-#include <cairn/plan/solve/short_search.hpp>
-#include <cairn/plan/solve/slots.hpp>
+#include <cairn/plan/solve/compiled.hpp>
 
 namespace cairn {
 
 namespace detail {
 
-// Of all schedules of a short chain, the cheapest of those that live in fewer than so many bytes.
-template <class Source, std::size_t Live>
-struct searched_candidate;
-
-template <class Source, std::size_t Live>
-constexpr auto search_below() {
-  if constexpr (Live == 0) return std::type_identity<void>{};
-  else if constexpr (!searched<Source, Live - 1>::search.found()) return std::type_identity<void>{};
-  else return std::type_identity<searched_candidate<Source, Live>>{};
-}
-
-template <class Source, std::size_t Live>
-struct searched_candidate {
-  static constexpr std::size_t live = searched<Source, Live - 1>::search.bytes();
-  using next = typename decltype(search_below<Source, live>())::type;
-  static constexpr void plan(const chain& c, route& out) { searched<Source, Live - 1>::plan(c, out); }
-};
-
-// One schedule of a solved chain: that for so many slots. Behind the tightest of them come, of a short chain, all
-// schedules that live in fewer bytes than that one.
-template <class Source, std::size_t Bytes, std::size_t Slots>
-struct slot_candidate {
-  using solution = slot_solution<Source, Bytes>;
-
+// The cheapest known schedule of a chain within so many bytes. The next candidate lives in fewer than this one does.
+template <class Solved, std::size_t Within>
+struct solved_candidate {
+  static constexpr std::size_t live = [] {
+    route counted{Solved::whole};
+    return Solved::write(Within, counted).bytes;
+  }();
   static constexpr auto after() {
-    if constexpr (Slots != solution::tightest)
-      return std::type_identity<slot_candidate<Source, Bytes, solution::fitting(Slots, Bytes)>>{};
-    else if constexpr (!is_searched(solution::stages)) return std::type_identity<void>{};
-    else return search_below<Source, solution::least_bytes>();
+    if constexpr (live <= Solved::front.least.bytes) return std::type_identity<void>{};
+    else return std::type_identity<solved_candidate<Solved, live - 1>>{};
   }
   using next = typename decltype(after())::type;
-  static constexpr void plan(const chain&, route& out) { solution::walk(Slots, out); }
+  static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
 };
 
-struct solved_by_slots {
+template <class Source, std::size_t Bytes>
+constexpr auto first_candidate() {
+  using solved = compiled_front<Source, Bytes>;
+  if constexpr (solved::front.least.bytes > Bytes) return std::type_identity<void>{};
+  else return std::type_identity<solved_candidate<solved, Bytes>>{};
+}
+
+struct too_long_sentence {
+  template <class TooLong>
+  static constexpr bool right() {
+    static_assert(is_right<TooLong>,
+                  "budget: this network has too many stages for the compiler to solve; solve it when the program runs, "
+                  "with memory_curve, or use another policy, such as sqrt_n; see too_long_for_the_compiler<stages>");
+    return false;
+  }
+};
+
+// A chain that is beyond the compiler: the culprit of an error (core/explain.hpp).
+template <std::size_t Stages>
+struct too_long_for_the_compiler : too_long_sentence {};
+
+struct solved_in_the_compiler {
+  // A longer chain would take minutes, and then end in a compiler's own limits.
+  static constexpr std::size_t most_different = 128;
+  static constexpr std::size_t most_repeated = 320;
+
+  static constexpr bool accepts(const chain& c) {
+    if (c.size() <= most_different) return true;
+    if (c.size() > most_repeated) return false;
+    const auto table = cost_table_of<most_repeated>(c);
+    const repetition r = find_repetition(table.items, c.size());
+    return r.period != 0 && r.copies() + c.size() - r.end <= most_different / 2;
+  }
+  template <class Source>
+  using refusal = too_long_for_the_compiler<Source::value.size()>;
+
   template <class Source, std::size_t Bytes>
-  using cheapest =
-      slot_candidate<Source, Bytes,
-                     slot_solution<Source, Bytes>::fitting(slot_solution<Source, Bytes>::slots + 1, Bytes)>;
+  using cheapest = typename decltype(first_candidate<Source, Bytes>())::type;
   template <class Source, std::size_t Bytes>
-  using tightest = slot_candidate<Source, Bytes, slot_solution<Source, Bytes>::tightest>;
+  using tightest = solved_candidate<compiled_front<Source, Bytes>, compiled_front<Source, Bytes>::front.least.bytes>;
 };
 
 } // namespace detail
 
 // The cheapest schedule whose arena keeps within this many bytes, solved by the compiler from the network's own bytes and
-// FLOPs, workspaces included. peak_activation_bytes is then at most Bytes. A budget that is too small is an error that
-// states the least possible number: of all schedules there are, if the chain has at most longest_searched stages
-// (short_search.hpp); of those that keep what they keep until its backward, if it is longer.
+// FLOPs, workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too
+// small is an error that states the least possible number.
 //
-// The cost is at most 3 % above that of the exact solver for the chains in tests/plan/solve/budget.cpp; it is optimal among
-// schedules that keep what they keep until its backward up to the rounding of bytes to slots (see slots.hpp and
-// stretch.hpp). Sixteen stages take about a second to compile, thirty-two a few; of a chain that repeats itself only the
-// stretches that differ are solved. For a budget that is known only when the program runs, see solver.hpp.
+// Searched are the schedules that store what they store until its backward (stretch.hpp): of a chain of more than 32 stages
+// that differ, those that go by its groups (grouping.hpp). tests/bench/RESULTS.md says what that costs the network and the
+// compiler. A chain of more than 128 stages, or of more than 320 that repeat
+// themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only then.
 template <std::size_t Bytes>
-struct budget : detail::solved_by_slots {
+struct budget : detail::solved_in_the_compiler {
   static constexpr std::size_t bytes = Bytes;
 };
 
 // A budget of so many hundredths of what store_all needs.
 template <std::size_t Percent>
-struct budget_fraction : detail::solved_by_slots {
+struct budget_fraction : detail::solved_in_the_compiler {
   static_assert(Percent > 0,
                 "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
   static constexpr std::size_t percent = Percent;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include <cairn/core/memory.hpp>
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/chain.hpp>
 
@@ -27,6 +28,7 @@ struct entry {
   std::size_t output_gradient = 0, input_gradient = 0; // 0: lent, or not made
   std::size_t tape = 0;
   std::size_t tape_workspace = 0, plain_workspace = 0, backward_workspace = 0;
+  std::size_t windows = 0; // of gradients that are there from a backward above to this one or one below
   stage_cost cost{};
   bool reads_input = false, reads_output = false;
   bool in_place_forward = false, in_place_backward = false;
@@ -43,13 +45,17 @@ constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
           s.backward_flops - (wants_input_gradient ? 0 : s.input_gradient_flops)};
 }
 
-// The entries of a chain and, after them, one for the turn: it reads the last value and makes its gradient in its place.
-// Stages below the lowest backward have no backward: they keep nothing, and there are no gradients between them.
+// The entries of a chain and, after them, one for the turn.
 template <std::size_t Stages>
-constexpr plain_array<entry, plus(Stages, 1)> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
+using cost_table = plain_array<entry, plus(Stages, 1)>;
+
+// The turn reads the last value and makes its gradient in its place. Stages below the lowest backward have no backward:
+// they keep nothing, and there are no gradients between them.
+template <std::size_t Stages>
+constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
   const std::size_t n = c.size();
   const std::size_t lowest = c.lowest_backward();
-  plain_array<entry, plus(Stages, 1)> out(n + 1);
+  cost_table<Stages> out(n + 1);
   entry* const entries = out.data();
   const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
   std::size_t ours = c.lent ? n : n + 1; // the gradients below this one; those above lie on the lent one
@@ -59,6 +65,12 @@ constexpr plain_array<entry, plus(Stages, 1)> cost_table_of(const chain& c, std:
     if (k == n) return c.value_bytes(n); // it comes in where the value lies
     return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
   };
+  // A window counts in the backwards of its stages as a workspace does, and in all that runs between two of them.
+  for (const gradient_window& w : c.windows) {
+    const std::size_t bytes = align_up(w.bytes);
+    for (std::size_t i = w.to; i <= w.from; ++i) entries[i].backward_workspace += bytes;
+    for (std::size_t i = w.to; i < w.from; ++i) entries[i].windows += bytes;
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const stage& s = c[i];
     entry& e = entries[i];
@@ -75,7 +87,7 @@ constexpr plain_array<entry, plus(Stages, 1)> cost_table_of(const chain& c, std:
     e.input_gradient = gradient(i);
     e.tape = c.tape_bytes(i);
     e.tape_workspace = s.keeps_tape() ? s.forward_workspace.at(c.batch) : e.plain_workspace;
-    e.backward_workspace = s.backward_workspace.at(c.batch);
+    e.backward_workspace += s.backward_workspace.at(c.batch);
     e.reads_input = s.reads_input;
     e.reads_output = s.reads_output;
     e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);

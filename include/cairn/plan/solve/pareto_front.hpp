@@ -1,74 +1,111 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include <cairn/plan/solve/stretch.hpp>
 
 namespace cairn::detail {
 
-// One way to walk a stretch of the chain back: the most bytes that live meanwhile, what it costs, and how it begins. It
-// is split after its first `split` stages; `upper` and `lower` are the ways chosen for its two parts. A split of 0 is
-// the backward of the last stage at once; then there is only a lower part.
+// One way to walk a stretch back: the most bytes that live meanwhile, what it costs, and how it begins (recurrence.hpp).
 struct way {
-  std::size_t bytes = 0;
   std::uint64_t cost = 0;
-  std::uint32_t split = 0;
-  bool tapes = false; // the last forward below the split keeps what its backward reads
-  std::uint32_t upper = 0;
-  std::uint32_t lower = 0;
+  std::uint64_t bytes : 44 = 0; // up to 16 TiB
+  std::uint64_t begin : 20 = 0; // up to half a million stages
 };
 
-// The ways of a part of a stretch, and what else is kept while it is walked.
-struct part_front {
-  const std::vector<way>& ways;
-  std::size_t more = 0;
-
-  std::size_t size() const { return ways.size(); }
-  std::size_t bytes(std::size_t i) const { return ways[i].bytes + more; }
-};
-
-// Adds one more division to what is known of a stretch. Its two parts run one after the other and so share the memory:
-// bytes are the most of both and of `begin`, costs add up. `known` and `out` are fronts: no way is as good as another in
-// both bytes and cost; the more bytes, the less cost. Ways of more than `most` bytes are left out.
-inline void join(const std::vector<way>& known, const part_front& upper, const part_front& lower,
-                 const way& begin, std::size_t most, std::vector<way>& out) {
-  out.clear();
-  std::size_t k = 0, u = 0, l = 0;
-  bool more = upper.size() > 0 && lower.size() > 0;
-  std::size_t bytes = begin.bytes;
-  const auto grow = [&] { // the best pair within the bytes of this one
-    if (bytes < upper.bytes(u)) bytes = upper.bytes(u);
-    if (bytes < lower.bytes(l)) bytes = lower.bytes(l);
-    while (u + 1 < upper.size() && upper.bytes(u + 1) <= bytes) ++u;
-    while (l + 1 < lower.size() && lower.bytes(l + 1) <= bytes) ++l;
-    more = bytes <= most;
-  };
-  const auto take = [&](const way& w) {
-    if (!out.empty() && w.cost >= out.back().cost) return;
-    if (!out.empty() && w.bytes == out.back().bytes) out.back() = w;
-    else out.push_back(w);
-  };
-  if (more) grow();
-  while (more || k < known.size()) {
-    if (!more || (k < known.size() && known[k].bytes <= bytes)) {
-      take(known[k++]);
-      continue;
-    }
-    way w = begin;
-    w.bytes = bytes;
-    w.cost += upper.ways[u].cost + lower.ways[l].cost;
-    w.upper = static_cast<std::uint32_t>(u);
-    w.lower = static_cast<std::uint32_t>(l);
-    take(w);
-    const bool up = u + 1 < upper.size();
-    const bool down = l + 1 < lower.size();
-    more = up || down;
-    if (!more) continue;
-    if (up && (!down || upper.bytes(u + 1) <= lower.bytes(l + 1))) ++u;
-    else ++l;
-    grow();
-  }
+constexpr way way_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
+  return {cost, bytes & ((std::size_t{1} << 44) - 1), begin & ((std::size_t{1} << 20) - 1)};
 }
+
+// The ways of a stretch that no other is as good as in both bytes and cost: the more bytes, the less cost.
+struct front_view {
+  const way* ways = nullptr;
+  std::size_t count = 0;
+
+  // How the cheapest within so many bytes begins.
+  std::size_t within(std::size_t bytes) const {
+    const way* const end = ways + count;
+    return (std::upper_bound(ways, end, bytes, [](std::size_t b, const way& w) { return b < w.bytes; }) - 1)->begin;
+  }
+};
+
+// The front of one stretch while it is found: every way there is, or, of those whose bytes lie between two marks, the
+// cheapest; and always the way of the least bytes. Bytes are exact, so that what fits at all is never lost.
+class pareto_front {
+public:
+  // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if it is negative.
+  explicit pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
+
+  front_view view() const { return {known_.data(), known_.size()}; }
+
+  void be(const need& only) {
+    known_.clear();
+    if (only.bytes <= most_) known_.push_back(way_of(only.cost, only.bytes, 0));
+  }
+  void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
+  void offer(const front_view& lower, const need& own) {
+    constexpr way nothing{};
+    offer({&nothing, 1}, 0, lower, own, 0);
+  }
+
+  // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
+  // first ops, costs add up.
+  void offer(const front_view& upper, std::size_t more, const front_view& lower, const need& own, std::uint32_t begin) {
+    if (upper.count == 0 || lower.count == 0) return;
+    const way* u = upper.ways;
+    const way* l = lower.ways;
+    const way* const last_u = u + upper.count - 1;
+    const way* const last_l = l + lower.count - 1;
+    const std::uint64_t least = own.cost + last_u->cost + last_l->cost;
+    std::size_t bytes = std::max<std::size_t>({own.bytes, u->bytes + more, l->bytes});
+    if (bytes > most_ || is_known(bytes, least)) return;
+    next_.clear();
+    const way* k = known_.data();
+    const way* const end = k + known_.size();
+    for (bool goes_on = true; goes_on;) {
+      while (u != last_u && u[1].bytes + more <= bytes) ++u; // the best pair within these bytes
+      while (l != last_l && l[1].bytes <= bytes) ++l;
+      while (k != end && k->bytes <= bytes) take(*k++);
+      const std::uint64_t cost = own.cost + u->cost + l->cost;
+      take(way_of(cost, bytes, begin));
+      constexpr std::size_t never = static_cast<std::size_t>(-1);
+      const std::size_t up = u != last_u ? u[1].bytes + more : never;
+      const std::size_t down = l != last_l ? l[1].bytes : never;
+      bytes = std::min(up, down);
+      goes_on = (u != last_u || l != last_l) && bytes <= most_ && cost > least;
+    }
+    while (k != end) take(*k++);
+    known_.swap(next_);
+  }
+  void finish() {}
+
+private:
+  bool is_known(std::size_t bytes, std::uint64_t cost) const {
+    const auto within = std::upper_bound(known_.begin(), known_.end(), bytes,
+                                         [](std::size_t b, const way& w) { return b < w.bytes; });
+    return within != known_.begin() && (within - 1)->cost <= cost;
+  }
+  std::size_t mark(std::size_t bytes) const {
+    const int shift = marks_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - marks_;
+    return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (marks_ + 1)) + (bytes >> shift);
+  }
+  void take(const way& w) {
+    if (!next_.empty() && w.cost >= next_.back().cost) return;
+    const bool replaces = !next_.empty() && (w.bytes == next_.back().bytes ||
+                                             (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
+    if (replaces) next_.back() = w;
+    else next_.push_back(w);
+  }
+
+  std::size_t most_;
+  int marks_;
+  std::vector<way> known_, next_;
+};
 
 } // namespace cairn::detail

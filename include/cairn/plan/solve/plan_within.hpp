@@ -25,7 +25,7 @@ inline run_time_plan plan_within(const chain& c, const solver& solved, std::size
     const std::size_t arena = plan_route(c, solved.route_of(i)).memory.arena;
     if (arena < least) least = arena;
   }
-  throw error("plan_within: expected a budget of at least " + std::to_string(least) +
+  throw input_error("plan_within: expected a budget of at least " + std::to_string(least) +
               " bytes, the least that any schedule of this network needs, found " + std::to_string(bytes) +
               "; give it more, or take a smaller batch");
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/plan/solve/stretch.hpp>
+
+namespace cairn::detail {
+
+// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below nothing.
+struct marks {
+  std::int64_t budget = 0;
+  std::int64_t count = 1;
+  std::int64_t distance = budget / count + 1;
+
+  constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
+  // The first mark of at least so many bytes, of which the budget is not less.
+  constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
+};
+
+// What a compiler knows of the ways to walk a stretch back: for every mark the cheapest way that it has seen of those
+// within so many bytes, and the way of the least bytes. Bytes are exact. Nothing is rounded, so nothing fits by rounding
+// alone, and no error adds up; what is lost is a way that is cheaper than another but ends between the same two marks.
+template <std::size_t Marks>
+struct marked_front {
+  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
+
+  std::uint64_t cost[Marks + 1]{};
+  std::int64_t slack[Marks + 1]{};  // so far below the mark are the bytes of the way
+  std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
+  std::size_t low = Marks + 1;      // the first mark that has a way. At the one before it stands that of the least bytes
+  std::size_t high = Marks + 1;     // from this mark on nothing runs twice
+  need least{};
+  std::uint16_t least_begin = 0;
+  std::uint64_t full = 0;
+  marks all{};
+
+  constexpr marked_front() = default;
+  constexpr explicit marked_front(const marks& m) : all(m) {}
+
+  // One way only.
+  constexpr void be(const need& only) {
+    least = only;
+    const auto bytes = static_cast<std::int64_t>(only.bytes);
+    if (bytes > all.budget) return;
+    low = high = static_cast<std::size_t>(all.above(bytes));
+    set(low, only.cost, all.at(static_cast<std::int64_t>(low)) - bytes, 0);
+    finish();
+  }
+
+  // Several ways, none of which costs less than `cheapest`: offers, then finish().
+  constexpr void clear(std::uint64_t cheapest) {
+    for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
+    least = {static_cast<std::size_t>(-1), endless};
+    full = cheapest;
+  }
+
+  // The backward of the last stage at once, and then what is below it.
+  constexpr void offer(const marked_front& lower, const need& own) {
+    marked_front nothing{all};
+    nothing.be({});
+    offer(nothing, 0, lower, own, 0);
+  }
+
+  // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
+  // first ops, costs add up.
+  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own,
+                       std::uint16_t how) {
+    join(*this, upper, more, lower, own, how);
+  }
+  constexpr void finish() {
+    if (low > Marks) return;
+    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes),
+        least_begin);
+    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
+  }
+
+  // How the cheapest way within so many bytes begins, or the way of the least bytes if none is known.
+  constexpr std::uint16_t within(std::size_t bytes) const {
+    const auto given = static_cast<std::int64_t>(bytes);
+    if (low > Marks) return least_begin;
+    if (given >= all.budget) return begin[Marks];
+    auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
+    if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
+    return m < low ? least_begin : begin[m];
+  }
+
+private:
+  constexpr void set(std::size_t m, std::uint64_t c, std::int64_t left, std::uint16_t how) {
+    cost[m] = c;
+    slack[m] = left;
+    begin[m] = how;
+  }
+
+  // The inner loop of the compiler's solver. Where the parts stand in their own fronts is computed; a search would take
+  // four times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
+  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more,
+                             const marked_front& lower, const need& own, std::uint16_t how) {
+    const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
+    std::size_t bytes = own.bytes;
+    if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
+    if (bytes < lower.least.bytes) bytes = lower.least.bytes;
+    if (bytes < known.least.bytes || (bytes == known.least.bytes && least_cost < known.least.cost)) {
+      known.least.bytes = bytes;
+      known.least.cost = least_cost;
+      known.least_begin = how;
+    }
+    if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
+    const auto from = static_cast<std::size_t>(known.all.above(static_cast<std::int64_t>(bytes)));
+    if (from < known.low) known.low = from;
+    if (known.high <= from) return;
+    // Beside `more`, the upper part has `steps` marks less, and `rest` bytes less than that.
+    const std::int64_t distance = known.all.distance;
+    const std::size_t steps = more / static_cast<std::size_t>(distance);
+    const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
+    const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
+    const std::uint64_t offered = own.cost;
+    // More bytes never cost more: where the last of some marks is no better than the first was, none of them is.
+    for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
+      const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
+      if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
+        first = next;
+        continue;
+      }
+      for (; first < next; ++first) {
+        std::size_t k = first - steps;
+        std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
+        if (now >= known.cost[first]) continue;
+        std::int64_t left = upper.slack[k] - rest;
+        if (left < 0) {
+          --k;
+          now = upper.cost[k] + lower.cost[first] + offered;
+          if (now >= known.cost[first]) continue;
+          left = upper.slack[k] - rest + distance;
+        }
+        known.cost[first] = now;
+        known.begin[first] = how;
+        if (left > lower.slack[first]) left = lower.slack[first];
+        const std::int64_t at_first = free - static_cast<std::int64_t>(Marks - first) * distance;
+        known.slack[first] = left < at_first ? left : at_first;
+        if (now > known.full) continue;
+        known.high = first;
+        return;
+      }
+    }
+  }
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The compiler's solver finds every stretch where it put it: what it says is what the same recurrence says at run time.
+#include <array>
+#include <cstddef>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/solve/compiled.hpp>
+#include <cairn/plan/solve/solver.hpp>
+
+#include "../chains.hpp"
+#include "../families.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using namespace cairn::testing;
+
+namespace {
+
+// Ends of their own around equal blocks of two stages: most stretches are copies, some end behind the copies.
+template <std::size_t Blocks>
+struct repeated_blocks {
+  static constexpr auto stages = [] {
+    std::array<stage, 2 * Blocks + 4> list{};
+    list[0] = dense(64, 128);
+    list[1] = relu(128);
+    for (std::size_t i = 0; i < Blocks; ++i) {
+      list[2 * i + 2] = dense(128, 128);
+      list[2 * i + 3] = gelu(128);
+    }
+    list[2 * Blocks + 2] = dense(128, 32);
+    list[2 * Blocks + 3] = dropout(32);
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 16, .input = {256, 0}};
+};
+
+template <class Source, std::size_t Bytes>
+void agrees() {
+  using solved = compiled_front<Source, Bytes>;
+  const solver exact(Source::value);
+  CHECK(solved::front.least.bytes == exact[0].bytes);
+  REQUIRE(exact[0].bytes <= Bytes);
+  route counted{Source::value};
+  const need own = solved::write(Bytes, counted);
+  CHECK(own.bytes <= Bytes);
+  CHECK(own.cost <= solved::front.cost[solved::mark_count]);
+  std::array<route_step, 4000> steps{};
+  REQUIRE(counted.size() <= steps.size());
+  route written{Source::value, steps.data()};
+  solved::write(Bytes, written);
+  std::size_t forwards = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) forwards += steps[i].backward ? 0 : 1;
+  CHECK(written.size() - forwards == Source::value.size());
+  CHECK(forwards >= Source::value.size());
+}
+
+} // namespace
+
+TEST_CASE("compiled: a chain with copies") {
+  static_assert(compiled<repeated_blocks<8>, 1000>::repeats.period == 2);
+  agrees<repeated_blocks<8>, 48_KiB>();
+  agrees<repeated_blocks<8>, 100_KiB>();
+}
+TEST_CASE("compiled: a chain with copies, in groups") {
+  using source = repeated_blocks<36>;
+  static_assert(compiled<source, 1000>::groups.of.items[2].last > 2);
+  static_assert(compiled<source, 1000>::repeats.period > 2);
+  agrees<source, 100_KiB>();
+}
+TEST_CASE("compiled: costs are told in units that keep their proportions") {
+  constexpr auto table = cost_table_of<12>(repeated_blocks<4>::value);
+  constexpr auto units = in_cost_units<12>(table);
+  std::uint64_t sum = 0, all = 0;
+  for (const entry& e : table) all += e.cost.forward + e.cost.backward;
+  const std::uint64_t unit = all / cost_units + 1;
+  for (std::size_t i = 0; i < 12; ++i) {
+    sum += units[i].cost.forward + units[i].cost.backward;
+    const double exact = static_cast<double>(table[i].cost.forward) / static_cast<double>(unit);
+    if (exact < 50) continue; // rounded to less than 1 %
+    CHECK(static_cast<double>(units[i].cost.forward) == doctest::Approx(exact).epsilon(0.01));
+  }
+  CHECK(sum > cost_units / 2);
+  CHECK(sum <= cost_units + 24);
+}
