@@ -174,17 +174,18 @@
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
-#include <cairn/train/loss.hpp>                 // what a loss is lent
+#include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on
 #include <cairn/train/measured_costs.hpp>       // the time of every stage on this machine
 #include <cairn/train/model.hpp>                // a network that computes: parameters, buffers, evaluation
 #include <cairn/train/mse_loss.hpp>             // MSELoss
-#include <cairn/train/optimizer.hpp>            // the concept, and what an update is lent
+#include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
 #include <cairn/train/replica.hpp>              // what a model and a trainer have in common
 #include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
+#include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
 #include <cairn/train/sgd.hpp>                  // SGD
 #include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets

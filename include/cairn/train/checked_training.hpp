@@ -125,16 +125,18 @@ struct training_culprit {
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
     if constexpr (!holds<Calls, net>)
       return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
-    else if constexpr (!loss::runs) return type_of<loss>{};
-    else if constexpr (optimizer::steps != 4) return type_of<optimizer>{};
+    else if constexpr (loss::steps != 5) return type_of<loss>{};
+    else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (communicator::steps != 5) return type_of<communicator>{};
     else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>
   static auto between() {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
-    if constexpr (Loss::accepts(Plan::output_shape)) return type_of<nothing_wrong>{};
-    else return type_of<loss_joint<Loss, last, typename tensor_type<typename Plan::output>::type>>{};
+    using output = typename tensor_type<typename Plan::output>::type;
+    if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
+    else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
+    else return type_of<nothing_wrong>{};
   }
   template <class Whole>
   static auto culprit() {

@@ -215,6 +215,9 @@ private:
                    reinterpret_cast<T*>(fused ? replica_.arena_memory().data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
     if (is_solved()) code_.training = walk_of<T, queue>(options_.schedule.plan);
+    if (optimizer_.states() > most_optimizer_states)
+      throw error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) +
+                  " states, found " + std::to_string(optimizer_.states()));
     if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = replica_.device().allocate(plan::parameter_block * sizeof(T));
