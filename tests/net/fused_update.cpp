@@ -15,6 +15,7 @@
 #include "planned.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

@@ -24,7 +24,7 @@ struct source {
   static constexpr const chain& value = Of;
 };
 template <class Policy, const chain& Of>
-constexpr auto kept = kept_over_turn<4>(Of, plan_of<source<Of>, Policy>::schedule.ops());
+constexpr auto kept = detail::kept_over_turn<4>(Of, detail::plan_of<source<Of>, Policy>::schedule.ops());
 
 constexpr chain lent_four = [] {
   chain c = of_four;

@@ -8,6 +8,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 TEST_CASE("op: discards do no work") {

@@ -13,6 +13,8 @@
 
 namespace cairn::testing {
 
+using namespace detail;
+
 struct outcome {
   std::size_t bytes = 0;
   std::uint64_t cost = 0;

@@ -17,6 +17,8 @@
 
 namespace cairn::testing {
 
+using namespace detail;
+
 // The content of a line: whose it is, and of which number.
 enum class owner : int { nobody, value, gradient, tape, workspace, leftover, window };
 using content = std::pair<owner, std::size_t>;

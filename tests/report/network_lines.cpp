@@ -19,6 +19,7 @@
 #include "../net/layers.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -72,7 +73,7 @@ constexpr std::size_t value = 4 * 16 * sizeof(float); // 16 floats of 4 samples
 
 template <class Policy, class Net, std::size_t Batch = 4>
 std::vector<network_line> lines() {
-  return detail::lines_of<blueprint_of<checkpoint<Policy, Net>, Batch>, Net>();
+  return lines_of<blueprint_of<checkpoint<Policy, Net>, Batch>, Net>();
 }
 
 void check(const network_line& line, const std::string& name, std::size_t level, std::size_t times,

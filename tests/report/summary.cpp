@@ -75,7 +75,7 @@ void check_forwards() {
   train.step(x, y);
   const auto after = tallied(std::make_index_sequence<11>{});
   std::vector<std::size_t> found(11, 0);
-  for (const network_line& line : summary<model, 2>().lines)
+  for (const detail::network_line& line : summary<model, 2>().lines)
     if (const std::size_t at = line.name.find("Tally<"); at != std::string::npos)
       found.at(std::stoul(line.name.substr(at + 6))) += line.forwards;
   for (std::size_t id = 0; id < 11; ++id) CHECK_MESSAGE(found[id] == after[id] - before[id], "Tally ", id);

@@ -32,7 +32,7 @@ struct without_default : running {
 };
 
 template <class L>
-using checked = checked_loss<L, cpu::queue, float>;
+using checked = detail::checked_loss<L, cpu::queue, float>;
 
 } // namespace
 

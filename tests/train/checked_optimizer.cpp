@@ -31,7 +31,7 @@ struct without_a_choice : for_float {
 };
 
 template <class O, class T = float>
-constexpr int steps = checked_optimizer<O, cpu::queue, T>::steps;
+constexpr int steps = detail::checked_optimizer<O, cpu::queue, T>::steps;
 
 } // namespace
 

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -19,7 +20,7 @@ using queue = cpu::queue;
 template <class Culprit, class Model, class Loss = MSELoss, class Optimizer = SGD, class Batch = batch<2>,
           class T = float, class Device = cpu>
 constexpr bool names =
-    std::is_same_v<typename detail::training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type,
+    std::is_same_v<typename training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type,
                    Culprit>;
 
 struct shapes_only {
@@ -31,8 +32,8 @@ struct shapes_only {
 
 // The sentences are in tests/compile_fail/.
 TEST_CASE("checked_training: what fits has no culprit") {
-  static_assert(names<detail::nothing_wrong, Net>);
-  static_assert(names<detail::nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback>, CrossEntropyLoss>);
+  static_assert(names<nothing_wrong, Net>);
+  static_assert(names<nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback>, CrossEntropyLoss>);
 }
 
 TEST_CASE("checked_training: each argument by itself, in the order in which one reads them") {

@@ -6,9 +6,7 @@
 
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 constexpr std::string_view spelled() {
@@ -35,16 +33,14 @@ constexpr bool same_spelling(const char* a, const char* b) {
   return false;
 }
 
-} // namespace detail
-
 // The name of a type as the compiler spells it, without this library's namespace in front. Two compilers may spell a
 // template argument differently (8 and 8UL).
 template <class T>
 constexpr std::string_view type_name() {
-  std::string_view name = detail::spelled<T>();
-  name.remove_prefix(detail::spelled_before);
+  std::string_view name = spelled<T>();
+  name.remove_prefix(spelled_before);
   // g++ appends what it knows of std::string_view; the name ends where that of `double` did.
-  name.remove_suffix(detail::spelled_after);
+  name.remove_suffix(spelled_after);
   if (name.substr(0, 7) == "cairn::") name.remove_prefix(7);
   return name;
 }
@@ -53,8 +49,6 @@ constexpr std::string_view type_name() {
 // arguments are what the reader needs. It has a sentence, a base class with right<Culprit>(), which asserts and is false.
 // The static_assert stands in a function because a class in which one has failed is no class any more for clang, and
 // everybody who uses it gives an error of his own.
-
-namespace detail {
 
 // False for every culprit: a compiler that shows the condition of a static_assert shows the culprit in its first line.
 template <class Culprit>
@@ -84,13 +78,11 @@ struct joint_sentence {
   }
 };
 
-} // namespace detail
-
 // What stands before the first layer of a network.
 struct network_input {};
 
 // The joint between two stages that do not fit. Inside a block the position is that in the block.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint : detail::joint_sentence {};
+struct joint : joint_sentence {};
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -28,6 +28,8 @@ struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
 
+namespace detail {
+
 // Any other tensor that layers hand on.
 template <element Type, bool PerBatch, bool HasGradient, std::size_t... Extents>
 struct other_tensor {
@@ -38,8 +40,6 @@ struct other_tensor {
     return out;
   }();
 };
-
-namespace detail {
 
 template <class>
 inline constexpr int kind_of_tensor = 0; // none
@@ -53,8 +53,6 @@ template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
-
-} // namespace detail
 
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
@@ -85,8 +83,6 @@ struct tensors_of<dims<Extents...>> {
   static constexpr tensor_list constants{};
   static constexpr bool in_order = true;
 };
-
-namespace detail {
 
 // A description that is a constant, as a type. Source::value is the tensor.
 template <class Source, bool IsConstant = false, class = std::make_index_sequence<Source::value.extents.rank>>

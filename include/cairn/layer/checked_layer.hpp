@@ -7,9 +7,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/layer_members.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Has it none of the members that every layer has?
 template <class L>
@@ -69,12 +67,10 @@ struct layer_sentences {
   }
 };
 
-} // namespace detail
-
 // A type that stands where a layer should, as the culprit of an error (core/explain.hpp) if it is none.
 template <class L>
-struct checked_layer : detail::layer_sentences {
+struct checked_layer : layer_sentences {
   using type = L;
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -334,8 +334,6 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   }();
 };
 
-} // namespace detail
-
 // Everything that the compiler knows of one training step of a chain of layers: values, stages, schedule, where every
 // byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
 // that none comes near a compiler's limit.
@@ -347,8 +345,6 @@ template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, 
 struct blueprint
     : detail::drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename detail::flattened<Body>::elements,
                     std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
-
-namespace detail {
 
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
@@ -369,7 +365,7 @@ struct whole_blueprint<Model, Batch, T, Update, false>
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update of one
 // of these. What Update says counts for the last only: one rank uses the gradients of each layer at once. A network that
 // cannot be one is a compile error, see net/wrong_network.hpp.
-template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their

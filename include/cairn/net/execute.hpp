@@ -11,9 +11,7 @@
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/copy/copy.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 tensors<T> writable(const tensors<const T>& t) {
@@ -258,34 +256,32 @@ private:
 
 // How a block runs one of its chains.
 template <class T, class Queue>
-tensors<T> run_forward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
+tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
                        bool output) {
   return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);
 }
 template <class T, class Queue>
-tensors<T> run_backward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent) {
+tensors<T> backward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent) {
   return executor<T, Queue>(*chain.code, queue, lent).backward();
 }
-
-} // namespace detail
 
 // Runs the forward pass of a whole network: for training (pass::forward), where what the backward pass reads stays in
 // the frame's memory, or for evaluation.
 template <class T, class Queue>
 void run_forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).forward(lent.why != pass::evaluate, true);
+  executor<T, Queue>(p, queue, lent).forward(lent.why != pass::evaluate, true);
 }
 
 // Runs the backward pass, after a run_forward for training with the same frame.
 template <class T, class Queue>
 void run_backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).backward();
+  executor<T, Queue>(p, queue, lent).backward();
 }
 
 // Runs op t of the training step of a whole network, after those before it: for measuring.
 template <class T, class Queue>
 void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std::size_t t) {
-  detail::executor<T, Queue>(p, queue, lent).run(t);
+  executor<T, Queue>(p, queue, lent).run(t);
 }
 
-} // namespace cairn
+} // namespace cairn::detail

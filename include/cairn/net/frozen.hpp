@@ -32,13 +32,9 @@ struct unfreezable_sentence {
   }
 };
 
-} // namespace detail
-
 // A layer that cannot stand in frozen<>.
 template <class Layer>
 struct unfreezable : detail::unfreezable_sentence {};
-
-namespace detail {
 
 struct can_freeze {
   template <class L>

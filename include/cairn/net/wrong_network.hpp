@@ -7,9 +7,7 @@
 
 // The ways in which a network can be wrong, as culprits of an error (core/explain.hpp); the most usual one, joint, is there.
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct empty_network_sentence {
   template <class Net>
@@ -109,42 +107,40 @@ struct unused_sentence {
   }
 };
 
-} // namespace detail
-
 // A network without a layer.
 template <class Net>
-struct empty_network : detail::empty_network_sentence {};
+struct empty_network : empty_network_sentence {};
 
 // A checkpoint<Policy, Net> whose Net has no layer, a Residual without one, a Repeat of no block.
 template <class Checkpoint>
-struct empty_checkpoint : detail::empty_checkpoint_sentence {};
+struct empty_checkpoint : empty_checkpoint_sentence {};
 template <class Block>
-struct empty_residual : detail::empty_residual_sentence {};
+struct empty_residual : empty_residual_sentence {};
 template <class Block>
-struct empty_repeat : detail::empty_repeat_sentence {};
+struct empty_repeat : empty_repeat_sentence {};
 
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
-struct begins_with : detail::begins_with_sentence {};
+struct begins_with : begins_with_sentence {};
 
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
-struct residual_ends : detail::residual_ends_sentence {};
+struct residual_ends : residual_ends_sentence {};
 
 // The place in a repeated block where its second turn does not begin like the first.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct repeated_joint : detail::repeated_joint_sentence {};
+struct repeated_joint : repeated_joint_sentence {};
 
 // A fused update of a part of a network.
 template <class Update>
-struct misplaced_update : detail::misplaced_update_sentence {};
+struct misplaced_update : misplaced_update_sentence {};
 
 // A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
 template <std::size_t Position, class Stage>
-struct unused : detail::unused_sentence {};
+struct unused : unused_sentence {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>
-struct shape_at_run_time : detail::shape_at_run_time_sentence {};
+struct shape_at_run_time : shape_at_run_time_sentence {};
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -13,7 +13,7 @@
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What keeps a policy from being one, or from planning one chain.
 enum class policy_fault : unsigned char {
@@ -24,8 +24,6 @@ enum class policy_fault : unsigned char {
   no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
 };
-
-namespace detail {
 
 // Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
 // last to the first? Looked at before anything is made of it, as what follows has room for such routes only.
@@ -67,25 +65,21 @@ constexpr bool accepted() {
   else return true;
 }
 
-} // namespace detail
-
 // What is wrong with a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
   if constexpr (!checkpoint_policy<Policy>) {
     return policy_fault::no_plan;
-  } else if constexpr (!detail::accepted<Policy, Source>()) {
+  } else if constexpr (!accepted<Policy, Source>()) {
     return policy_fault::refuses;
-  } else if constexpr (!detail::plans_at_once<Policy, Source>) {
+  } else if constexpr (!plans_at_once<Policy, Source>) {
     return policy_fault::not_constant;
   } else {
-    if constexpr (!detail::walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
+    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
       return policy_fault::no_walk;
     else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
   }
 }();
-
-namespace detail {
 
 struct policy_sentences {
   template <class Checked>
@@ -113,15 +107,11 @@ struct policy_sentences {
   }
 };
 
-} // namespace detail
-
 // A policy on a chain of so many stages, as the culprit of an error (core/explain.hpp) if it cannot plan it.
 template <class Policy, std::size_t Stages, policy_fault Fault>
-struct checked_policy : detail::policy_sentences {
+struct checked_policy : policy_sentences {
   static constexpr policy_fault fault = Fault;
 };
-
-namespace detail {
 
 struct budget_sentence {
   template <class Budget>
@@ -165,6 +155,4 @@ struct policy_culprit<Policy, Source, policy_fault::none> {
 template <class Policy, class Source, class Culprit = typename policy_culprit<Policy, Source>::type>
 using sound_policy = std::conditional_t<Culprit::template right<Culprit>(), Policy, store_all>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

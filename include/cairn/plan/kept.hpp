@@ -7,7 +7,7 @@
 
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What is stored between the forward pass and the backward pass: value k, the tape of stage i. Not what others own: the
 // input of the chain, and a composite's output.
@@ -37,4 +37,4 @@ constexpr kept_items<Stages> kept_over_turn(const chain& c, std::span<const op> 
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

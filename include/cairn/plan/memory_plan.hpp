@@ -12,22 +12,20 @@
 #include <cairn/plan/operands.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // Every buffer of a schedule, laid out.
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
-  detail::plain_array<operands, detail::plus(Ops, 1)> at{};      // for each op
-  detail::plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
-  detail::plain_array<std::size_t, detail::plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
+  plain_array<operands, plus(Ops, 1)> at{};      // for each op
+  plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
+  plain_array<std::size_t, plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
   std::size_t tape = 0;                   // bytes stored between the passes; of a composite only
   std::size_t forward_workspace = 0; // bytes during the forward pass, besides the tape; at the root the whole arena
   std::size_t backward_workspace = 0; // bytes during the backward pass, besides the tape
   std::size_t arena = 0;              // the most bytes at once, as laid out
   std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
 };
-
-namespace detail {
 
 // Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
 // such parts, the forward pass and the backward pass. What it stores between them belongs to both, and is pinned, one
@@ -148,12 +146,10 @@ constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t turn
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);
   arrangement<capacity> back{};
   if (c.lent) {
-    back = select(lives, turn, detail::part::back);
+    back = select(lives, turn, part::back);
     back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence, effort);
   }
   return write_places(lives, ops, up, back);
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

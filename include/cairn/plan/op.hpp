@@ -10,6 +10,8 @@
 
 namespace cairn {
 
+namespace detail {
+
 // What happens at one place of a schedule. `turn` stands once, between the forward pass and the backward pass: there the
 // output is handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they say that
 // something is not read any more.
@@ -44,14 +46,16 @@ struct schedule {
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }
 };
 
+} // namespace detail
+
 // Floating-point operations of some ops for one sample.
-constexpr std::uint64_t flops(const chain& c, std::span<const op> ops) {
+constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
   std::uint64_t sum = 0;
-  for (const op& o : ops) {
-    if (o.kind == op_kind::forward) {
+  for (const detail::op& o : ops) {
+    if (o.kind == detail::op_kind::forward) {
       const stage& s = c[o.position];
       sum += o.wants_output || !s.tape_without_output ? s.forward_flops : s.tape_flops;
-    } else if (o.kind == op_kind::backward) {
+    } else if (o.kind == detail::op_kind::backward) {
       const stage& s = c[o.position];
       sum += s.backward_flops - (o.wants_input_gradient ? 0 : s.input_gradient_flops);
     }

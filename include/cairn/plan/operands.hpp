@@ -6,7 +6,7 @@
 
 #include <cairn/core/memory.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // Which memory a place is in. The root has one arena, `workspace`. A composite has two slices of the arena around
 // it: `tape` is its own from its forward to its backward, `workspace` during one call; the others belong to the chain around it.
@@ -33,4 +33,4 @@ struct operands_of {
 };
 using operands = operands_of<place>;
 
-} // namespace cairn
+} // namespace cairn::detail

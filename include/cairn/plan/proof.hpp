@@ -9,7 +9,7 @@
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What is wrong with a schedule, if anything, and at which op.
 struct verdict {
@@ -20,8 +20,6 @@ struct verdict {
 };
 
 enum class journey : unsigned char { training, evaluation };
-
-namespace detail {
 
 // Something that is made, read and dropped. A number, not a class: see plain_array.hpp.
 enum item : unsigned char {
@@ -208,15 +206,13 @@ private:
   plain_array<char, plus(Stages, 1)> ran_; // 1: a forward of this stage came before
 };
 
-} // namespace detail
-
 // Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
 // backward has it once, from the last to the first; work is taken over only where that is the same; nothing is made
 // that is not read; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
 // of how one was made.
 template <std::size_t Stages>
 constexpr verdict prove(const chain& c, std::span<const op> ops, journey kind = journey::training) {
-  return detail::walker<Stages>(c, ops).walk(kind);
+  return walker<Stages>(c, ops).walk(kind);
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -11,9 +11,7 @@
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/route.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // What the rest of the route wants of one step, and what this step is the last to read: a sum of these. 0: the step is
 // left out.
@@ -172,8 +170,6 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_ste
   return out;
 }
 
-} // namespace detail
-
 // From a route to the schedule: leaves out what is not read, says of each op what of its results is wanted, and puts
 // a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
 // at_run_time.
@@ -181,8 +177,8 @@ template <std::size_t Stages, std::size_t Moves>
 constexpr auto complete(const chain& c, std::span<const route_step> moves) {
   // A forward may be the last to read one value, a backward two, a tape and a gradient.
   constexpr std::size_t most = Moves == at_run_time ? at_run_time : 2 * Moves + 3 * Stages + 2;
-  const auto wanted = detail::look_back<Stages, Moves>(c, moves);
-  return detail::write_ops<most, Stages>(c, moves, wanted);
+  const auto wanted = look_back<Stages, Moves>(c, moves);
+  return write_ops<most, Stages>(c, moves, wanted);
 }
 
 // Only the forward pass, storing nothing: evaluation, and a forward whose backward will come from a recomputation.
@@ -190,4 +186,4 @@ struct forward_pass {
   static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
 };
 
-} // namespace cairn
+} // namespace cairn::detail

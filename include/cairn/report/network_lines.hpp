@@ -15,7 +15,7 @@
 #include <cairn/plan/kept.hpp>
 #include <cairn/report/names.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A span [begin, end) of the flat gradient buffer, in elements.
 struct gradient_span {
@@ -40,8 +40,6 @@ struct network_line {
   std::uint64_t flops = 0;    // of a step for one sample
   std::vector<gradient_span> gradients{}; // of each stage
 };
-
-namespace detail {
 
 // How a step makes use of one stage. A block's chain is used as the block is.
 struct stage_use {
@@ -260,6 +258,4 @@ std::vector<network_line> lines_of() {
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -25,7 +25,7 @@ namespace cairn {
 struct picture_panel {
   std::string name; // the policy, as the user writes it
   chain stages;
-  std::span<const op> ops;
+  std::span<const detail::op> ops;
   std::span<const std::size_t> live;
   std::span<const bucket_departure> leaving{};
   std::size_t budget = 0; // bytes, as a line; 0: that of the picture

@@ -32,8 +32,8 @@ struct network_summary {
   std::size_t batch = 0;
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
-  std::vector<network_line> lines{};
-  std::vector<bucket> buckets{}; // of a ddp<>, else none
+  std::vector<detail::network_line> lines{};
+  std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // is there one?
@@ -65,8 +65,8 @@ private:
                                     "activation", "forwards", "tape bytes", "FLOPs"};
     if (!buckets.empty()) header.push_back("bucket");
     table out(std::move(header));
-    network_line sum{.name = "total", .group = true, .times = 1};
-    for (const network_line& line : lines) {
+    detail::network_line sum{.name = "total", .group = true, .times = 1};
+    for (const detail::network_line& line : lines) {
       add(out, line, indent);
       if (line.level > 0) continue;
       sum.parameters += line.parameters;
@@ -77,7 +77,7 @@ private:
     return out;
   }
 
-  void add(table& to, const network_line& line, const std::string& indent) const {
+  void add(table& to, const detail::network_line& line, const std::string& indent) const {
     std::string name;
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
@@ -96,11 +96,11 @@ private:
   }
 
   // The last line of the table is no line of the network.
-  static bool is_sum(const network_line& line) { return line.positions.empty(); }
+  static bool is_sum(const detail::network_line& line) { return line.positions.empty(); }
 
   // "3", "3-8", "1, 3", "1, 3 .. 11": where the stages stand in the whole network. Inside a block they have no place
   // there of their own.
-  std::string place(const network_line& line) const {
+  std::string place(const detail::network_line& line) const {
     const auto& at = line.positions;
     if (is_sum(line) || inside_block(line)) return "";
     const std::string first = std::to_string(at.front());
@@ -109,7 +109,7 @@ private:
     if (at.back() - at.front() + 1 == at.size()) return first + "-" + last;
     return first + ", " + (at.size() == 2 ? last : std::to_string(at[1]) + " .. " + last);
   }
-  bool inside_block(const network_line& line) const {
+  bool inside_block(const detail::network_line& line) const {
     std::size_t level = line.level;
     for (std::size_t i = static_cast<std::size_t>(&line - lines.data()); level > 0 && i-- > 0;)
       if (lines[i].level < level) {
@@ -126,7 +126,7 @@ private:
   }
 
   // "stored", "stored 3 of 10, recomputed 8 of 10"; what is neither is only passed on to the next stage.
-  static std::string activation(const network_line& line) {
+  static std::string activation(const detail::network_line& line) {
     std::string out;
     for (const auto& [count, word] : {std::pair{line.stored, "stored"}, {line.recomputed, "recomputed"}}) {
       if (count == 0) continue;
@@ -137,11 +137,11 @@ private:
   }
 
   // "2", "1-4": the buckets that the line's gradients are in, counted as they leave.
-  std::string leaves_in(const network_line& line) const {
+  std::string leaves_in(const detail::network_line& line) const {
     std::size_t first = buckets.size();
     std::size_t last = 0;
     for (std::size_t b = 0; b < buckets.size(); ++b)
-      for (const gradient_span& g : line.gradients)
+      for (const detail::gradient_span& g : line.gradients)
         if (g.begin < g.end && buckets[b].begin < g.end && g.begin < buckets[b].end) {
           first = std::min(first, b);
           last = std::max(last, b);
@@ -219,7 +219,7 @@ network_summary summary() {
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
   out.policy = name_of<typename detail::whole<model>::policy>();
-  out.element = type_name<T>();
+  out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
   out.parameter_bytes = plan::parameter_block * sizeof(T);

@@ -10,9 +10,7 @@
 #include <cairn/train/loss.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class L>
 concept answers_for_shapes = requires(const shape& s) {
@@ -78,25 +76,23 @@ struct loss_joint_sentence {
   }
 };
 
-} // namespace detail
-
 // A loss, for outputs of type T on a device whose queue is Queue, as the culprit of an error (core/explain.hpp) if it is
 // none.
 template <class L, class Queue, class T>
-struct checked_loss : detail::loss_sentences {
+struct checked_loss : loss_sentences {
   static constexpr int steps = [] {
-    if constexpr (!detail::answers_for_shapes<L>) return 0;
+    if constexpr (!answers_for_shapes<L>) return 0;
     else if constexpr (!loss<L>) return 1;
-    else if constexpr (!detail::says_what_it_takes<L, T>) return 2;
-    else if constexpr (!detail::runs_on<L, Queue, T, int> || !detail::runs_on<L, Queue, T, T>) return 3;
-    else return detail::right_settings<L> ? 5 : 4;
+    else if constexpr (!says_what_it_takes<L, T>) return 2;
+    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, T>) return 3;
+    else return right_settings<L> ? 5 : 4;
   }();
 };
 
 // A loss and the end of a network that do not fit.
 template <class Loss, class Layer, class Output>
-struct loss_joint : detail::loss_joint_sentence {};
+struct loss_joint : loss_joint_sentence {};
 template <class Loss, class Output>
-struct loss_at_run_time : detail::loss_at_run_time_sentence {};
+struct loss_at_run_time : loss_at_run_time_sentence {};
 
-} // namespace cairn
+} // namespace cairn::detail

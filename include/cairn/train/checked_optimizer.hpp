@@ -9,9 +9,7 @@
 #include <cairn/train/parameter_groups.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class O>
 concept has_learning_rate = requires(const O& o) {
@@ -55,20 +53,18 @@ struct optimizer_sentences {
   }
 };
 
-} // namespace detail
-
 // An optimizer, for numbers of type T on a device whose queue is Queue, as the culprit of an error (core/explain.hpp) if it
 // is none.
 template <class O, class Queue, class T>
-struct checked_optimizer : detail::optimizer_sentences {
+struct checked_optimizer : optimizer_sentences {
   static constexpr int steps = [] {
     if constexpr (!std::copyable<O>) return 0;
-    else if constexpr (!detail::has_learning_rate<O>) return 1;
-    else if constexpr (!detail::has_states<O>) return 2;
-    else if constexpr (!detail::has_update<O, Queue, T>) return 3;
-    else if constexpr (!detail::right_settings<O>) return 4;
-    else return detail::right_is_special<O> ? 6 : 5;
+    else if constexpr (!has_learning_rate<O>) return 1;
+    else if constexpr (!has_states<O>) return 2;
+    else if constexpr (!has_update<O, Queue, T>) return 3;
+    else if constexpr (!right_settings<O>) return 4;
+    else return right_is_special<O> ? 6 : 5;
   }();
 };
 
-} // namespace cairn
+} // namespace cairn::detail

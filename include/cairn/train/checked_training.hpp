@@ -20,9 +20,7 @@
 // What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
 // fault is one error, in a sentence; what would have been the trainer is then made of stand-ins, so that it stays the only.
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct capacity_sentence {
   template <class Argument>
@@ -79,23 +77,19 @@ struct update_after_sentence {
   }
 };
 
-} // namespace detail
-
 // Arguments of a trainer that cannot be there, as culprits of an error (core/explain.hpp).
 template <class Model>
-struct replicated_again : detail::replica_sentence {};
+struct replicated_again : replica_sentence {};
 template <class Model>
-struct update_around_ddp : detail::update_around_sentence {};
+struct update_around_ddp : update_around_sentence {};
 template <class Model>
-struct update_after_backward : detail::update_after_sentence {};
+struct update_after_backward : update_after_sentence {};
 template <class Argument>
-struct fourth_argument : detail::capacity_sentence {};
+struct fourth_argument : capacity_sentence {};
 template <class Argument>
-struct fifth_argument : detail::number_sentence {};
+struct fifth_argument : number_sentence {};
 template <class Argument>
-struct sixth_argument : detail::device_sentence {};
-
-namespace detail {
+struct sixth_argument : device_sentence {};
 
 template <class Batch>
 inline constexpr bool is_batch = false;
@@ -160,6 +154,4 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
           class Culprit = typename training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type>
 inline constexpr bool right_training = Culprit::template right<Culprit>();
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

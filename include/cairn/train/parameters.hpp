@@ -72,8 +72,6 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
   }
 }
 
-} // namespace detail
-
 // Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
 // flat buffers of both.
 template <class T, class Queue, class F>
@@ -112,5 +110,7 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   }
   return h.value();
 }
+
+} // namespace detail
 
 } // namespace cairn

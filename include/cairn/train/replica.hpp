@@ -55,7 +55,7 @@ public:
   }
   std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
   std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
-  std::uint64_t checksum() const { return cairn::checksum({parameters_.data(), parameters_.size()}); }
+  std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
 
   // Every parameter, then every buffer. What they are shown for is up to f.
   template <class F>

@@ -4,9 +4,7 @@
 #include <cairn/core/explain.hpp>
 
 // Arguments of a trainer's functions that cannot be there, as culprits of an error (core/explain.hpp).
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct inputs_sentence {
   template <class Inputs>
@@ -34,13 +32,11 @@ struct function_sentence {
   }
 };
 
-} // namespace detail
-
 template <class Found, class Expected>
-struct wrong_inputs : detail::inputs_sentence {};
+struct wrong_inputs : inputs_sentence {};
 template <class Loss, class Found>
-struct wrong_targets : detail::targets_sentence {};
+struct wrong_targets : targets_sentence {};
 template <class Own, class Other>
-struct other_function : detail::function_sentence {};
+struct other_function : function_sentence {};
 
-} // namespace cairn
+} // namespace cairn::detail

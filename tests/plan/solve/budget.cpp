@@ -14,6 +14,7 @@
 #include "../rescued.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -71,12 +72,12 @@ void keeps_its_budget(std::size_t bytes) {
 }
 // The least arena of a chain that the compiler finds.
 template <class Source>
-constexpr std::size_t least_arena = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
+constexpr std::size_t least_of = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
 
 // Budgets so many hundredths of the way from the least arena to that of store_all.
 template <class Source, std::size_t... Percent>
 void keeps_budgets() {
-  constexpr std::size_t least = least_arena<Source>;
+  constexpr std::size_t least = least_of<Source>;
   constexpr std::size_t all = plan_of<Source, store_all>::memory.arena;
   static_assert(least < all);
   (keeps_its_budget<Source, budget<least + (all - least) * Percent / 100>>(least +
@@ -122,7 +123,7 @@ TEST_CASE("a fraction of store_all is a budget of so many hundredths of its aren
 
 TEST_CASE("the least possible budget is that of the exact solver, and it is kept") {
   using source = random_mlp<10, 2>;
-  constexpr std::size_t least = least_arena<source>;
+  constexpr std::size_t least = least_of<source>;
   CHECK(least == solver(source::value)[0].bytes);
   using planned = plan_of<source, budget<least>>;
   static_assert(bool(planned::proof));
@@ -145,7 +146,7 @@ struct lent_chain {
 
 TEST_CASE("a budget plans a chain that is lent, as a nested checkpoint's is") {
   constexpr std::size_t all = plan_of<lent_chain, store_all>::memory.arena;
-  constexpr std::size_t bytes = (least_arena<lent_chain> + all) / 2;
+  constexpr std::size_t bytes = (least_of<lent_chain> + all) / 2;
   using planned = plan_of<lent_chain, budget<bytes>>;
   static_assert(bool(planned::proof));
   CHECK(planned::memory.arena <= bytes);
@@ -190,5 +191,5 @@ TEST_CASE("the search costs nothing where the solver's schedules fit, nor where 
   static_assert(requires { typename fits::solution; });
   using longer = random_blocks<9, 2>;
   static_assert(!detail::is_searched(longer::stages.size()));
-  static_assert(policy_fault_of<budget<least_arena<longer> - 1>, longer> == policy_fault::refuses);
+  static_assert(policy_fault_of<budget<least_of<longer> - 1>, longer> == policy_fault::refuses);
 }

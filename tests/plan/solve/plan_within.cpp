@@ -16,6 +16,7 @@
 #include "../rescued.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {

@@ -12,6 +12,7 @@
 #include "../chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 TEST_CASE("bytes are rounded to the nearest slot, peaks down") {

@@ -38,9 +38,9 @@ public:
   // stages; the curve is then close to exact.
   explicit solver(const chain& c, std::span<const stage_cost> costs = {},
                         std::size_t most = static_cast<std::size_t>(-1), bool sparse = false)
-      : stages_(c.size()), most_(most), entries_(detail::cost_table_of<at_run_time>(c, costs)),
+      : stages_(c.size()), most_(most), entries_(detail::cost_table_of<detail::at_run_time>(c, costs)),
         divisions_(entries_.data(), stages_, sparse),
-        repetition_(detail::find_repetition<at_run_time>(entries_.data(), stages_)),
+        repetition_(detail::find_repetition<detail::at_run_time>(entries_.data(), stages_)),
         fronts_(detail::standings * (stages_ + 1) * (stages_ + 1)) {
     solve();
     if (detail::is_searched(stages_)) search(c);
@@ -110,7 +110,7 @@ private:
     if (!whole().empty() && whole()[0].bytes == 0) return;
     std::size_t budget = whole().empty() ? most_ : whole()[0].bytes - 1;
     for (;;) {
-      detail::short_search<at_run_time> s{c, entries_.data(), budget};
+      detail::short_search<detail::at_run_time> s{c, entries_.data(), budget};
       s.run();
       if (!s.found()) break;
       route counted{c};
@@ -179,9 +179,9 @@ private:
 
   std::size_t stages_;
   std::size_t most_;
-  detail::plain_array<detail::entry, at_run_time> entries_;
+  detail::plain_array<detail::entry, detail::at_run_time> entries_;
   detail::divisions divisions_;
-  detail::repetition<at_run_time> repetition_;
+  detail::repetition<detail::at_run_time> repetition_;
   std::vector<front> fronts_;
   std::vector<searched_point> searched_; // from the least memory
   std::size_t dearer_ = 0;               // so many of the solved points are left out
