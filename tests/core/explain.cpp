@@ -14,7 +14,7 @@ TEST_CASE("type_name is what the user typed") {
   static_assert(cairn::detail::type_name<int>() == "int");
   static_assert(cairn::detail::type_name<double>() == "double");
   CHECK(cairn::detail::type_name<elsewhere::layer>() == "elsewhere::layer");
-  CHECK(cairn::detail::type_name<cairn::detail::network_input>() == "network_input");
+  CHECK(cairn::detail::type_name<cairn::shape>() == "shape");
 }
 
 TEST_CASE("type_name shows template arguments and ends where the name ends") {
