@@ -22,11 +22,11 @@
 
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
-#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
+#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, as a diagnostic
 #include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
-#include <cairn/plan/kept.hpp>             // what is kept over the turn
+#include <cairn/plan/kept.hpp>             // what is kept until after the loss
 #include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
 #include <cairn/plan/op.hpp>               // one op of a schedule
 #include <cairn/plan/operands.hpp>         // where an op reads and writes
@@ -94,7 +94,7 @@
 #include <cairn/ops/mean_squared_error/cpu.hpp>         // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
 #include <cairn/ops/ops.hpp>                            // the ops that a device has to bring
-#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, in a sentence
+#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, as a diagnostic
 #include <cairn/ops/relu/cpu.hpp>                       // relu on a cpu
 #include <cairn/ops/relu/relu.hpp>                      // max(x, 0)
 #include <cairn/ops/sgd/cpu.hpp>                        // sgd on a cpu
@@ -111,7 +111,7 @@
 #include <cairn/ops/tanh/tanh.hpp>                      // the hyperbolic tangent
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
-#include <cairn/comm/checked_communicator.hpp> // what is no communicator, in a sentence
+#include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
@@ -120,8 +120,8 @@
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
 #include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
-#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, in a sentence
-#include <cairn/layer/checked_layer.hpp>  // what is no layer, in a sentence
+#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
 #include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>    // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>        // Dropout
@@ -164,8 +164,8 @@
 #include <cairn/train/adam.hpp>                 // Adam
 #include <cairn/train/adamw.hpp>                // AdamW
 #include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
-#include <cairn/train/checked_loss.hpp>         // what is no loss, in a sentence
-#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, in a sentence
+#include <cairn/train/checked_loss.hpp>         // what is no loss, as a diagnostic
+#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, as a diagnostic
 #include <cairn/train/checked_training.hpp>     // finds the first argument of a trainer that does not fit
 #include <cairn/train/clip.hpp>                 // gradient clipping by norm
 #include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss

@@ -20,8 +20,8 @@ using namespace cairn::detail;
 
 namespace {
 
-template <class Model, class Culprit>
-constexpr bool names = std::is_same_v<typename network_culprit<Model>::type, Culprit>;
+template <class Model, class Diagnostic>
+constexpr bool names = std::is_same_v<typename network_diagnostic<Model>::type, Diagnostic>;
 template <class Model>
 constexpr bool right = names<Model, nothing_wrong>;
 
@@ -35,7 +35,7 @@ struct late {
 
 } // namespace
 
-TEST_CASE("checked_network: right networks have no culprit") {
+TEST_CASE("checked_network: right networks have no diagnostic") {
   static_assert(right<Sequential<In, ReLU, Repeat<3, Residual<Same, ReLU>>>>);
   static_assert(right<checkpoint<sqrt_n, Sequential<In, checkpoint<store_all, Sequential<Same, Same>>>>>);
   static_assert(right<Sequential<Input<2, 2>, Flatten, In>> && right<In>);

@@ -147,10 +147,10 @@ public:
     cairn::detail::frame<T> f = lend(rows, x);
     f.tell = &tell;
     cairn::detail::run_forward(c, q, f);
-    const cairn::detail::operands& turn = c.training.at[c.training.turn];
-    T* const output = f.elements(turn.input);
+    const cairn::detail::operands& loss = c.training.at[c.training.loss];
+    T* const output = f.elements(loss.input);
     result.output.assign(output, output + out);
-    if (T* const gradient = f.elements(turn.output_gradient); gradient != nullptr)
+    if (T* const gradient = f.elements(loss.output_gradient); gradient != nullptr)
       derive(out, output, gradient);
     cairn::detail::run_backward(c, q, f);
     result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
@@ -164,7 +164,7 @@ public:
     cairn::detail::frame<T> f = lend(rows, x);
     f.why = cairn::pass::evaluate;
     cairn::detail::run_forward(c, q, f);
-    const T* const output = f.elements(c.evaluation.at[c.evaluation.turn].input);
+    const T* const output = f.elements(c.evaluation.at[c.evaluation.loss].input);
     return {output, output + (*c.outputs)[0].elements(rows)};
   }
 

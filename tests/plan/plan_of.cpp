@@ -55,9 +55,9 @@ TEST_CASE("plan_of: the same as step by step") {
   using plan = plan_of<source, every<3>>;
   constexpr auto& moves = plan::moves;
   constexpr auto ops = complete<9, moves.size()>(source::value, moves);
-  static_assert(ops.count == plan::schedule.count && ops.turn == plan::schedule.turn && plan::proof);
+  static_assert(ops.count == plan::schedule.count && ops.loss == plan::schedule.loss && plan::proof);
   for (std::size_t t = 0; t < ops.count; ++t) CHECK(ops.storage[t] == plan::schedule.storage[t]);
-  constexpr auto memory = lay_out<9, ops.count>(source::value, ops.ops(), ops.turn);
+  constexpr auto memory = lay_out<9, ops.count>(source::value, ops.ops(), ops.loss);
   static_assert(memory.tape == plan::memory.tape && memory.arena == plan::memory.arena);
   for (std::size_t t = 0; t < ops.count; ++t) {
     CHECK(memory.at[t] == plan::memory.at[t]);

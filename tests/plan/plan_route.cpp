@@ -30,7 +30,7 @@ void is_the_constant() {
   using constant = detail::plan_of<source, Policy>;
   const detail::run_time_plan found = detail::plan_route(source::value, constant::moves);
   REQUIRE(found.training.count == constant::schedule.count);
-  CHECK(found.training.turn == constant::schedule.turn);
+  CHECK(found.training.loss == constant::schedule.loss);
   CHECK(found.training.lasting == constant::schedule.lasting);
   for (std::size_t t = 0; t < found.training.count; ++t) {
     CHECK(found.training.storage[t] == constant::schedule.storage[t]);

@@ -120,8 +120,8 @@ void check_sums() {
   CHECK(stages == plan::size);
   CHECK(forwards == planned);
   CHECK(work == flops(plan::whole, plan::training.ops()));
-  // At the turn what is kept lives, and the output, on which its gradient lies.
-  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.turn]);
+  // At the loss what is kept lives, and the output, on which its gradient lies.
+  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.loss]);
 }
 
 } // namespace

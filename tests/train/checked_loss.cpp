@@ -36,7 +36,7 @@ using checked = detail::checked_loss<L, cpu::queue, float>;
 
 } // namespace
 
-// The sentences are in tests/compile_fail/loss_*.cpp and own_loss_*.cpp.
+// The messages are in tests/compile_fail/loss_*.cpp and own_loss_*.cpp.
 TEST_CASE("checked_loss: losses are losses, and others say how far they get") {
   static_assert(checked<CrossEntropyLoss>::right<checked<CrossEntropyLoss>>());
   static_assert(checked<MSELoss>::right<checked<MSELoss>>());

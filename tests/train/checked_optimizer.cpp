@@ -35,7 +35,7 @@ constexpr int steps = detail::checked_optimizer<O, cpu::queue, T>::steps;
 
 } // namespace
 
-// The sentences are in tests/compile_fail/own_optimizer_*.cpp and loss_and_optimizer.cpp.
+// The messages are in tests/compile_fail/own_optimizer_*.cpp and loss_and_optimizer.cpp.
 TEST_CASE("checked_optimizer: the first requirement that does not hold") {
   static_assert(steps<pinned> == 0 && steps<int> == 1 && steps<rated> == 2 && steps<stateful> == 3);
   static_assert(steps<for_float> == 6 && steps<for_float, double> == 3);

@@ -28,7 +28,7 @@ constexpr int communicator_steps() {
   return 5;
 }
 
-struct communicator_sentences {
+struct communicator_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -57,9 +57,9 @@ struct communicator_sentences {
   }
 };
 
-// A communicator for queues of type Queue, as the culprit of an error (core/explain.hpp) if it is none.
+// A communicator for queues of type Queue, as the diagnostic of an error (core/explain.hpp) if it is none.
 template <class C, class Queue = queue_of_any_device>
-struct checked_communicator : communicator_sentences {
+struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();
 };
 

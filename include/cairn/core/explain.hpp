@@ -45,16 +45,16 @@ constexpr std::string_view type_name() {
   return name;
 }
 
-// How a fault that the compiler finds is told in one error. A culprit is a type made to be read: its name and its template
-// arguments are what the reader needs. It has a sentence, a base class with right<Culprit>(), which asserts and is false.
+// How a fault that the compiler finds becomes one error. A diagnostic is a type made to be read: its name and its template
+// arguments are what the reader needs. It has a message, a base class with right<Diagnostic>(), which asserts and is false.
 // The static_assert stands in a function because a class in which one has failed is no class any more for clang, and
-// everybody who uses it gives an error of his own.
+// every use of it gives another error.
 
-// False for every culprit: a compiler that shows the condition of a static_assert shows the culprit in its first line.
-template <class Culprit>
+// False for every diagnostic: a compiler that shows the condition of a static_assert shows the diagnostic in its first line.
+template <class Diagnostic>
 inline constexpr bool is_right = false;
 
-// The culprit where nothing is wrong.
+// The diagnostic where nothing is wrong.
 struct nothing_wrong {
   template <class>
   static constexpr bool right() {
@@ -62,13 +62,13 @@ struct nothing_wrong {
   }
 };
 
-// Says what is wrong, in one error; nothing if the culprit is nothing_wrong.
-template <class Culprit>
+// Says what is wrong, in one error; nothing if the diagnostic is nothing_wrong.
+template <class Diagnostic>
 constexpr bool refuse() {
-  return Culprit::template right<Culprit>();
+  return Diagnostic::template right<Diagnostic>();
 }
 
-struct joint_sentence {
+struct joint_message {
   template <class Joint>
   static constexpr bool right() {
     static_assert(is_right<Joint>,
@@ -83,6 +83,6 @@ struct network_input {};
 
 // The joint between two stages that do not fit. Inside a block the position is that in the block.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint : joint_sentence {};
+struct joint : joint_message {};
 
 } // namespace cairn::detail

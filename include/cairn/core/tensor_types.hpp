@@ -57,20 +57,20 @@ inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
-  static_assert(((detail::kind_of_tensor<Types> != 0) && ...),
+  static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
                 "constant<extents...> or batch_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
-    ((detail::kind_of_tensor<Types> == kind ? out.push_back(Types::value) : void()), ...);
+    ((kind_of_tensor<Types> == kind ? out.push_back(Types::value) : void()), ...);
     return out;
   }
   static constexpr tensor_list tensors = list(1);
   static constexpr tensor_list constants = list(2);
   static constexpr bool in_order = [] {
     int before = 1;
-    for (const int kind : {1, detail::kind_of_tensor<Types>...}) {
+    for (const int kind : {1, kind_of_tensor<Types>...}) {
       if (kind < before) return false;
       before = kind;
     }

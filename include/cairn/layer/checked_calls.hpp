@@ -14,7 +14,7 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
   L::backward(queue, call);
 };
 
-struct calls_sentences {
+struct calls_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -31,10 +31,10 @@ struct calls_sentences {
   }
 };
 
-// The two functions of a layer, for numbers of type T on a device whose queue is Queue, as the culprit of an error
+// The two functions of a layer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error
 // (core/explain.hpp) if one cannot be called.
 template <class L, class Queue, class T>
-struct checked_calls : calls_sentences {
+struct checked_calls : calls_message {
   static constexpr bool forward = has_forward<L, Queue, T>;
   static constexpr bool backward = has_backward<L, Queue, T>;
 };

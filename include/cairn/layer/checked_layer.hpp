@@ -17,7 +17,7 @@ constexpr bool is_no_layer() {
   else return requires { &layer_and_names<L>::outputs; } && requires { &layer_and_names<L>::backward_reads; };
 }
 
-struct layer_sentences {
+struct layer_message {
   template <class Checked, class L = typename Checked::type>
   static constexpr bool right() {
     constexpr bool none = !right_layer<L> && is_no_layer<L>();
@@ -67,9 +67,9 @@ struct layer_sentences {
   }
 };
 
-// A type that stands where a layer should, as the culprit of an error (core/explain.hpp) if it is none.
+// A type that stands where a layer should, as the diagnostic of an error (core/explain.hpp) if it is none.
 template <class L>
-struct checked_layer : layer_sentences {
+struct checked_layer : layer_message {
   using type = L;
 };
 

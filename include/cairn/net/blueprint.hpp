@@ -282,7 +282,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.backward_workspace = trained::memory.backward_workspace;
     f.ends = ends;
     f.writes_output = last_writes_output;
-    for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+    for (std::size_t t = training.loss + 1; t < training.count; ++t) {
       const op& o = training.storage[t];
       const bool first = o.position == 0;
       const bool last = o.position + 1 == size;
@@ -301,7 +301,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.forward_flops = flops(whole, evaluated::schedule.ops());
     f.tape_flops = part(0, training.lasting);
     f.input_gradient_flops = stages[0].input_gradient_flops;
-    f.backward_flops = part(training.turn, training.count);
+    f.backward_flops = part(training.loss, training.count);
     return f;
   }();
 
@@ -343,8 +343,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 // whose chain it is (void: the whole network), Update when its gradients are used. A chain inside has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
 struct blueprint
-    : detail::drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename detail::flattened<Body>::elements,
-                    std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
+    : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
+                    std::make_index_sequence<flattened<Body>::elements::size>> {};
 
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {

@@ -24,7 +24,7 @@ struct Concat {};
 
 namespace detail {
 
-struct concat_sentences {
+struct concat_message {
   template <class Wrong>
   static constexpr bool right() {
     static_assert(is_right<Wrong>,
@@ -36,7 +36,7 @@ struct concat_sentences {
 
 // A Concat whose branches do not fit together.
 template <class Block, class Takes = void>
-struct wrong_concat : detail::concat_sentences {};
+struct wrong_concat : concat_message {};
 
 template <class... Branches>
 struct made_of<Concat<Branches...>> {

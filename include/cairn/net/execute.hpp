@@ -35,16 +35,16 @@ public:
   // Without `output`, only what the backward pass will read is made. Gives the last value.
   tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
-    const std::size_t end = output ? walk.turn : walk.lasting;
+    const std::size_t end = output ? walk.loss : walk.lasting;
     for (std::size_t t = 0; t < end; ++t)
       step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
-    return output ? value(program_.size(), walk.at[walk.turn].input) : tensors<T>{};
+    return output ? value(program_.size(), walk.at[walk.loss].input) : tensors<T>{};
   }
 
   // The backward pass, after the loss. Gives the gradient of the input.
   tensors<T> backward() {
     const auto& walk = program_.training;
-    for (std::size_t t = walk.turn + 1; t < walk.ops.size(); ++t) step(walk, t, false);
+    for (std::size_t t = walk.loss + 1; t < walk.ops.size(); ++t) step(walk, t, false);
     return input_gradient_;
   }
 
@@ -61,7 +61,7 @@ private:
       if (!o.absorbed) forward(o, walk.at[t], tape_only);
       break;
     case op_kind::backward: backward(o, walk.at[t]); break;
-    case op_kind::turn: break;
+    case op_kind::loss: break;
     default: discard(o, walk.at[t]);
     }
   }

@@ -67,7 +67,7 @@ struct program {
   struct walk {
     std::span<const op> ops{};
     const operands* at = nullptr;
-    std::size_t turn = 0;
+    std::size_t loss = 0;
     std::size_t lasting = 0;
     bool lasting_output = false;
   };
@@ -213,11 +213,11 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;
     if constexpr (Trains)
-      p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.turn,
+      p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.loss,
                     Blueprint::training.lasting, Blueprint::training.lasting_output};
     using evaluated = typename Blueprint::evaluated;
-    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.turn,
-                    evaluated::schedule.turn, true};
+    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss,
+                    evaluated::schedule.loss, true};
     p.elements = elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
@@ -238,7 +238,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
 // The walk of a schedule that was planned when the program runs, and stays where it is.
 template <class T, class Queue>
 typename program<T, Queue>::walk walk_of_plan(const run_time_plan& p) {
-  return {p.training.ops(), p.memory.at.data(), p.training.turn, p.training.lasting,
+  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting,
           p.training.lasting_output};
 }
 

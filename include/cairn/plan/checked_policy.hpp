@@ -81,7 +81,7 @@ inline constexpr policy_fault policy_fault_of = [] {
   }
 }();
 
-struct policy_sentences {
+struct policy_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -107,13 +107,13 @@ struct policy_sentences {
   }
 };
 
-// A policy on a chain of so many stages, as the culprit of an error (core/explain.hpp) if it cannot plan it.
+// A policy on a chain of so many stages, as the diagnostic of an error (core/explain.hpp) if it cannot plan it.
 template <class Policy, std::size_t Stages, policy_fault Fault>
-struct checked_policy : policy_sentences {
+struct checked_policy : policy_message {
   static constexpr policy_fault fault = Fault;
 };
 
-struct budget_sentence {
+struct budget_message {
   template <class Budget>
   static constexpr bool right() {
     static_assert(is_right<Budget>,
@@ -123,36 +123,36 @@ struct budget_sentence {
   }
 };
 
-// A budget that no schedule of a chain keeps: the culprit of an error (core/explain.hpp).
+// A budget that no schedule of a chain keeps: the diagnostic of an error (core/explain.hpp).
 template <std::size_t Given>
 struct bytes_given {};
 template <std::size_t Least>
 struct least_possible_bytes {};
 template <class Given, class Least>
-struct budget_of : budget_sentence {};
+struct budget_of : budget_message {};
 
 template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
-struct policy_culprit {
+struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
 requires requires { typename Policy::template refusal<Source>; }
-struct policy_culprit<Policy, Source, policy_fault::refuses> {
+struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   using type = typename Policy::template refusal<Source>;
 };
 template <keeps_a_budget Policy, class Source>
-struct policy_culprit<Policy, Source, policy_fault::refuses> {
+struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;
   using type = budget_of<bytes_given<given>, least_possible_bytes<least_arena<Source, tightest>()>>;
 };
 template <class Policy, class Source>
-struct policy_culprit<Policy, Source, policy_fault::none> {
+struct policy_diagnostic<Policy, Source, policy_fault::none> {
   using type = nothing_wrong;
 };
 
 // The policy, if it can plan the chain. Else there is an error, and store_all goes on so that it stays the only one.
-template <class Policy, class Source, class Culprit = typename policy_culprit<Policy, Source>::type>
-using sound_policy = std::conditional_t<Culprit::template right<Culprit>(), Policy, store_all>;
+template <class Policy, class Source, class Diagnostic = typename policy_diagnostic<Policy, Source>::type>
+using sound_policy = std::conditional_t<Diagnostic::template right<Diagnostic>(), Policy, store_all>;
 
 } // namespace cairn::detail

@@ -12,10 +12,10 @@ namespace cairn {
 
 namespace detail {
 
-// What happens at one place of a schedule. `turn` stands once, between the forward pass and the backward pass: there the
+// What happens at one place of a schedule. `loss` stands once, between the forward pass and the backward pass: there the
 // output is handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they say that
 // something is not read any more.
-enum class op_kind : unsigned char { forward, turn, backward, discard_value, discard_tape, discard_gradient };
+enum class op_kind : unsigned char { forward, loss, backward, discard_value, discard_tape, discard_gradient };
 
 // One op. For a discard, `position` is the index of the value or the gradient, or the stage of the tape.
 struct op {
@@ -35,10 +35,10 @@ struct op {
 // The ops of one training step in order, and where the loss is. `Capacity` is an upper bound, or at_run_time.
 template <std::size_t Capacity>
 struct schedule {
-  detail::plain_array<op, Capacity> storage{};
+  plain_array<op, Capacity> storage{};
   std::size_t count = 0;
-  std::size_t turn = 0; // index of the op between the two passes
-  // The first `lasting` ops make everything that the backward pass reads; forwards between them and the turn only make
+  std::size_t loss = 0; // index of the op between the two passes
+  // The first `lasting` ops make everything that the backward pass reads; forwards between them and the loss only make
   // the output. If lasting_output, the backward pass reads the output of the last of them too.
   std::size_t lasting = 0;
   bool lasting_output = false;

@@ -22,7 +22,7 @@ struct place {
   constexpr bool operator==(const place&) const = default;
 };
 
-// One item for each thing that an op reads or makes. A turn has its value as `input` and the value's gradient as
+// One item for each thing that an op reads or makes. The loss has its value as `input` and the value's gradient as
 // `output_gradient`. A discard has as `input` what is free from now on; nothing if it lives on under another name,
 // or if others own it.
 template <class Item>

@@ -16,7 +16,7 @@ namespace cairn::detail {
 // The same schedule in an array of just its size.
 template <std::size_t Count, std::size_t Capacity>
 constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
-  schedule<Count> out{{}, Count, roomy.turn, roomy.lasting, roomy.lasting_output};
+  schedule<Count> out{{}, Count, roomy.loss, roomy.lasting, roomy.lasting_output};
   op* const to = out.storage.data();
   const op* const from = roomy.storage.data();
   for (std::size_t t = 0; t < Count; ++t) to[t] = from[t];
@@ -25,7 +25,7 @@ constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
 
 // The buffers that are arranged together, and their arrangement by one attempt.
 template <class Plan, part Which>
-inline constexpr auto chosen = select(Plan::lives, Plan::schedule.turn, Which);
+inline constexpr auto chosen = select(Plan::lives, Plan::schedule.loss, Which);
 
 template <class Plan, part Which>
 constexpr std::size_t goal() {

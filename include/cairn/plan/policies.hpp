@@ -124,7 +124,7 @@ struct chosen_stage {
   }
 };
 
-struct outside_sentence {
+struct outside_message {
   template <class Outside>
   static constexpr bool right() {
     static_assert(
@@ -135,9 +135,9 @@ struct outside_sentence {
   }
 };
 
-// Stages of which a network of so many has not all: the culprit of an error (core/explain.hpp).
+// Stages of which a network of so many has not all: the diagnostic of an error (core/explain.hpp).
 template <class Policy, std::size_t Count>
-struct outside_network : detail::outside_sentence {};
+struct outside_network : outside_message {};
 
 } // namespace detail
 
@@ -168,7 +168,7 @@ struct at {
     }
     return true;
   }
-  // The culprit for a chain that is not accepted.
+  // The diagnostic for a chain that is not accepted.
   template <class Source>
   using refusal = detail::outside_network<at, Source::value.size()>;
 

@@ -28,7 +28,7 @@ constexpr sweeps sweeps_for(std::size_t length, std::size_t inputs) {
 // the one that each stage runs for its backward: r * length - C(inputs + r, inputs + 1), which no schedule undercuts
 // (Griewank, Walther: Algorithm 799: Revolve. ACM TOMS 26, 2000).
 constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
-  const auto [r, reach] = detail::sweeps_for(length, inputs);
+  const auto [r, reach] = sweeps_for(length, inputs);
   if (r == 0) return 0;
   return r * length - reach * r / (inputs + 1);
 }

@@ -72,7 +72,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
   const auto& training = Chain::training;
   for (const op& o : Chain::evaluated::schedule.ops())
     if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
-  for (std::size_t t = 0; t < training.turn; ++t) {
+  for (std::size_t t = 0; t < training.loss; ++t) {
     const op& o = training.storage[t];
     if (o.kind != op_kind::forward) continue;
     forward(o, whole.taped, false);
@@ -80,7 +80,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
   }
   const std::size_t backwards = whole.backwards + whole.last_backwards;
-  for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+  for (std::size_t t = training.loss + 1; t < training.count; ++t) {
     const op& o = training.storage[t];
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
@@ -91,7 +91,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
-  static const auto kept = kept_over_turn<Chain::size>(Chain::whole, training.ops());
+  static const auto kept = kept_over_loss<Chain::size>(Chain::whole, training.ops());
   for (std::size_t i = 0; i < Chain::size; ++i) {
     out[i].tape_stored = whole.tape_stored && kept.tape[i];
     out[i].output_stored = whole.tape_stored && kept.value[i + 1];

@@ -194,7 +194,7 @@ inline constexpr bool has_checkpoint<T, pack<Parts...>> = [] {
 
 template <class Plan>
 step_costs costs_of() {
-  const auto kept = kept_over_turn<Plan::size>(Plan::whole, Plan::training.ops());
+  const auto kept = kept_over_loss<Plan::size>(Plan::whole, Plan::training.ops());
   step_costs out{.peak = Plan::trained::memory.arena,
                  .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
   for (std::size_t i = 0; i < Plan::size; ++i)

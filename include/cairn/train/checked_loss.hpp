@@ -36,7 +36,7 @@ concept answers_in_constants = requires {
       requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
 };
 
-struct loss_sentences {
+struct loss_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -59,7 +59,7 @@ struct loss_sentences {
     return Checked::steps == 5;
   }
 };
-struct loss_at_run_time_sentence {
+struct loss_at_run_time_message {
   template <class Loss>
   static constexpr bool right() {
     static_assert(is_right<Loss>, "loss: accepts or targets_per_sample is no constant expression for what the last layer "
@@ -67,7 +67,7 @@ struct loss_at_run_time_sentence {
     return false;
   }
 };
-struct loss_joint_sentence {
+struct loss_joint_message {
   template <class Joint>
   static constexpr bool right() {
     static_assert(is_right<Joint>, "trainer: this loss does not accept what the last layer produces; see "
@@ -76,10 +76,10 @@ struct loss_joint_sentence {
   }
 };
 
-// A loss, for outputs of type T on a device whose queue is Queue, as the culprit of an error (core/explain.hpp) if it is
+// A loss, for outputs of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it is
 // none.
 template <class L, class Queue, class T>
-struct checked_loss : loss_sentences {
+struct checked_loss : loss_message {
   static constexpr int steps = [] {
     if constexpr (!answers_for_shapes<L>) return 0;
     else if constexpr (!loss<L>) return 1;
@@ -91,8 +91,8 @@ struct checked_loss : loss_sentences {
 
 // A loss and the end of a network that do not fit.
 template <class Loss, class Layer, class Output>
-struct loss_joint : loss_joint_sentence {};
+struct loss_joint : loss_joint_message {};
 template <class Loss, class Output>
-struct loss_at_run_time : loss_at_run_time_sentence {};
+struct loss_at_run_time : loss_at_run_time_message {};
 
 } // namespace cairn::detail

@@ -27,7 +27,7 @@ concept has_update = requires(const O& o, Queue& queue, const update_call<T>& ca
   o.update(queue, call);
 };
 
-struct optimizer_sentences {
+struct optimizer_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(Checked::steps != 0,
@@ -53,10 +53,10 @@ struct optimizer_sentences {
   }
 };
 
-// An optimizer, for numbers of type T on a device whose queue is Queue, as the culprit of an error (core/explain.hpp) if it
+// An optimizer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it
 // is none.
 template <class O, class Queue, class T>
-struct checked_optimizer : optimizer_sentences {
+struct checked_optimizer : optimizer_message {
   static constexpr int steps = [] {
     if constexpr (!std::copyable<O>) return 0;
     else if constexpr (!has_learning_rate<O>) return 1;

@@ -37,7 +37,7 @@ struct input_array {
 // What several inputs of a step are: see inputs().
 template <class... Elements>
 struct input_arrays {
-  std::array<detail::input_array, sizeof...(Elements)> arrays;
+  std::array<input_array, sizeof...(Elements)> arrays;
 };
 
 } // namespace detail

@@ -71,7 +71,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   for (int step = 0; step < 3; ++step)
     for (std::size_t t = 0; t < plan::training.count; ++t) {
       const detail::op& o = plan::training.ops()[t];
-      if (o.kind == detail::op_kind::turn) { // stands for a loss
+      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
         const detail::operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});

@@ -90,7 +90,7 @@ public:
   tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
     const std::size_t rows = rows_of(inputs, where);
     run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
-    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.turn];
+    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
     return {elements_at(at.input), rows, plan::output_shape};
   }
   T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }

@@ -273,7 +273,7 @@ private:
     lent.random = {.seed = options_.seed, .step = random_step_, .position = 0};
     lent.tell = &tell;
     detail::run_forward(code_, compute(), lent);
-    const detail::operands& at = code_.training.at[code_.training.turn];
+    const detail::operands& at = code_.training.at[code_.training.loss];
     const double loss =
         take_loss(rows, targets, replica_.elements_at(at.input), replica_.elements_at(at.output_gradient));
     if (options_.check_loss && !std::isfinite(loss))

@@ -172,7 +172,7 @@ void is_rescued() {
 
   // Below there is none, and the error says so.
   static_assert(policy_fault_of<budget<least - 1>, Source> == policy_fault::refuses);
-  using refused = typename detail::policy_culprit<budget<least - 1>, Source>::type;
+  using refused = typename detail::policy_diagnostic<budget<least - 1>, Source>::type;
   static_assert(
       std::is_same_v<refused,
                      detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);

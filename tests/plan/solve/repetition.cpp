@@ -64,7 +64,7 @@ TEST_CASE("repetition: the furthest copy of every stretch, and the period with t
     for (std::size_t period = 1; 2 * period <= stages; ++period)
       REQUIRE(equal_at(kinds, period) <= (found.period == 0 ? 0 : equal_at(kinds, found.period)));
     for (std::size_t first = 0; first <= stages; ++first) {
-      REQUIRE(found.steps_back(first, stages, stages) == 0); // the turn is there once
+      REQUIRE(found.steps_back(first, stages, stages) == 0); // the loss is there once
       for (std::size_t last = first; last < stages; ++last) {
         const std::size_t back = found.steps_back(first, last, stages);
         REQUIRE(back == (found.period == 0 ? 0 : furthest_copy(kinds, found.period, first, last)));

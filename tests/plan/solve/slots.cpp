@@ -53,7 +53,7 @@ TEST_CASE("every schedule of a solution lives in the bytes that its walk returns
     route written{short_chain::value, moves.data()};
     const std::size_t bytes = solution::walk(m, written);
     const auto made = complete<at_run_time, at_run_time>(short_chain::value, std::span<const route_step>(moves));
-    const auto memory = detail::lay_out<at_run_time, at_run_time>(short_chain::value, made.ops(), made.turn);
+    const auto memory = detail::lay_out<at_run_time, at_run_time>(short_chain::value, made.ops(), made.loss);
     CHECK(memory.bound == bytes);
     CHECK(flops(short_chain::value, made.ops()) == solution::find(solution::root).cost[m]);
     different += bytes != last ? 1 : 0;
