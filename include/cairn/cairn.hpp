@@ -18,7 +18,7 @@
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
 #include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
 #include <cairn/core/tensors.hpp>       // the memory of a list of tensors
-#include <cairn/core/view.hpp>          // somebody's memory as a matrix
+#include <cairn/core/view.hpp>          // memory of another as a matrix or a tensor
 
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
@@ -60,7 +60,7 @@
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
-#include <cairn/data/tensor_dataset.hpp>      // samples in somebody's memory
+#include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
 #include <cairn/ops/activation.hpp>                     // what a product can apply to its result

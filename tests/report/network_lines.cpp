@@ -138,8 +138,8 @@ TEST_CASE("network_lines: a small network that stores everything, computed by ha
   check(l[4], "ReLU", 1, 2, 0, 2, 2, 0, 2 * value, 2 * (16 + 16));
   check(l[5], "Linear<16, 4>", 0, 1, 68, 1, 0, 0, 0, 132 + 260);
   CHECK(l[2].positions == std::vector<std::size_t>{2, 3});
-  CHECK(l[2].output_shape == shape{16});
-  CHECK(l[5].output_shape == shape{4});
+  CHECK((l[2].outputs.size() == 1 && l[2].outputs[0].extents == shape{16}));
+  CHECK((l[5].outputs.size() == 1 && l[5].outputs[0].extents == shape{4}));
 }
 
 TEST_CASE("network_lines: the same under sqrt_n") {

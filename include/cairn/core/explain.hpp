@@ -11,7 +11,7 @@ namespace cairn::detail {
 template <class T>
 constexpr std::string_view spelled() {
 #if defined(__clang__) || defined(__GNUC__)
-  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1}; // its length is known: nobody counts
+  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1}; // its length is known, and not counted
 #else
   return __FUNCSIG__;
 #endif

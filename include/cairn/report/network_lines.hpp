@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/core/shape.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/description.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/made_of.hpp>
@@ -30,9 +31,10 @@ struct network_line {
   std::size_t level = 0; // in how many blocks and repetitions it stands
   bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
   std::size_t times = 0; // so many stages; of a group: repetitions
-  shape output_shape{};  // of one sample of its first output
+  value_list outputs{};  // that it makes; what goes past it is left out
   std::vector<std::size_t> positions{}; // in the chain in which it stands, the same for each repetition of that chain
-  std::size_t parameters = 0;
+  std::size_t parameters = 0; // that are learnt
+  std::size_t frozen = 0;     // parameters that are not
   std::size_t forwards = 0; // how many run in one step
   std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
   std::size_t recomputed = 0; // how many of them run forward more than once
@@ -126,10 +128,12 @@ private:
     for (const auto& copy : copies)
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const stage& s = Chain::element_stages[First];
-    line.output_shape = Chain::values.of[First].after[0].extents;
+    const description& made = Chain::values.of[First];
+    for (std::size_t k = 0; k < made.gives; ++k) line.outputs.push_back(made.after[k]);
     line.times = uses.size();
     for (const stage_use& u : uses) {
       line.parameters += s.parameters;
+      line.frozen += frozen();
       line.forwards += u.all_forwards();
       line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
       line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
@@ -138,8 +142,23 @@ private:
       line.flops += u.flops(s);
       line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
     }
+    const std::size_t here = out.size();
     out.push_back(std::move(line));
-    if constexpr (is_block<Body>) write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
+    if constexpr (is_block<Body>) {
+      write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
+      for (std::size_t i = here + 1; i < out.size(); ++i)
+        if (out[i].level == level + 1) out[here].frozen += out[i].frozen;
+    }
+  }
+
+  // Parameters of a layer that stands in a frozen block, where they are buffers.
+  static std::size_t frozen() {
+    if constexpr (Chain::is_frozen && made_of<Body>::as == part_kind::layer) {
+      const value_list& before = Chain::values.input(First);
+      const arguments in{before.items.data(), Chain::values.of[First].takes, Chain::constants};
+      if constexpr (requires { Body::parameters(in); }) return tensor_list(Body::parameters(in)).elements();
+    }
+    return 0;
   }
 
   // The chains of a block; where there are several, each with a line above its own if that is not one stage. Of the
@@ -206,8 +225,9 @@ private:
     for (std::size_t i = here + 1; i < out.size(); ++i) {
       const network_line& part = out[i];
       if (part.level != below) continue; // what is deeper is in these already
-      sum.output_shape = part.output_shape;
+      sum.outputs = part.outputs;
       sum.parameters += part.parameters;
+      sum.frozen += part.frozen;
       sum.forwards += part.forwards;
       sum.tape_bytes += part.tape_bytes;
       sum.flops += part.flops;

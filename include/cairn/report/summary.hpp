@@ -30,7 +30,8 @@ struct network_summary {
   std::string policy;
   std::string element;
   std::size_t batch = 0;
-  std::size_t parameters = 0;
+  std::size_t parameters = 0; // that are learnt
+  std::size_t frozen = 0;     // parameters that are not
   std::size_t parameter_bytes = 0;
   std::vector<detail::network_line> lines{};
   std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
@@ -57,7 +58,8 @@ private:
 
   std::string heading() const {
     return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) +
-           " parameters in " + format_bytes(parameter_bytes);
+           " parameters in " + format_bytes(parameter_bytes) +
+           (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
   }
 
   table stages(const std::string& indent) const {
@@ -70,6 +72,7 @@ private:
       add(out, line, indent);
       if (line.level > 0) continue;
       sum.parameters += line.parameters;
+      sum.frozen += line.frozen;
       sum.tape_bytes += line.tape_bytes;
       sum.flops += line.flops;
     }
@@ -85,8 +88,8 @@ private:
     std::vector<std::string> cells{
         place(line),
         name,
-        is_sum(line) ? std::string() : extents(line.output_shape),
-        line.parameters == 0 ? "-" : format_count(line.parameters),
+        is_sum(line) ? std::string() : outputs_of(line),
+        parameters_of(line),
         line.group ? std::string() : activation(line),
         line.group ? std::string() : format_count(line.forwards),
         bytes_or_dash(line.tape_bytes),
@@ -119,10 +122,24 @@ private:
     return false;
   }
 
-  std::string extents(const shape& of) const {
-    std::string out = "(" + std::to_string(batch);
-    for (std::size_t axis = 0; axis < of.rank; ++axis) out += ", " + std::to_string(of[axis]);
-    return out + ")";
+  // "(64, 512)", "(64, 8) (64, 8)": of each tensor that the stage makes.
+  std::string outputs_of(const detail::network_line& line) const {
+    std::string out;
+    for (std::size_t k = 0; k < line.outputs.size(); ++k) {
+      const tensor& made = line.outputs[k];
+      std::string extents = made.per_batch ? "" : std::to_string(batch);
+      for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
+        extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
+      out += (k == 0 ? "(" : " (") + extents + ")";
+    }
+    return out;
+  }
+
+  // "144", "144 frozen", "68 + 144 frozen".
+  static std::string parameters_of(const detail::network_line& line) {
+    const std::string learnt = format_count(line.parameters), frozen = format_count(line.frozen) + " frozen";
+    if (line.frozen == 0) return line.parameters == 0 ? "-" : learnt;
+    return line.parameters == 0 ? frozen : learnt + " + " + frozen;
   }
 
   // "stored", "stored 3 of 10, recomputed 8 of 10"; what is neither is only passed on to the next stage.
@@ -224,6 +241,8 @@ network_summary summary() {
   out.parameters = plan::parameters;
   out.parameter_bytes = plan::parameter_block * sizeof(T);
   out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
+  for (const detail::network_line& line : out.lines)
+    if (line.level == 0) out.frozen += line.frozen;
   out.costs = detail::costs_of<plan>();
   out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
   out.checkpointed = detail::has_checkpoint<model>;
