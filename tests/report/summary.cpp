@@ -179,7 +179,7 @@ TEST_CASE("summary: of a stage with several outputs all are shown, and nothing t
   for (const detail::network_line& line : s.lines) made.push_back(line.outputs.size());
   CHECK(made == std::vector<std::size_t>{1, 1, 2, 1, 1, 1}); // the gate goes past the ReLU
   const std::string text = s.text();
-  CHECK(text.find("Split  (3, 4) (3, 4)  ") != std::string::npos);
+  CHECK(text.find("Split   (3, 4) (3, 4)  ") != std::string::npos);
   CHECK(text.find("ReLU             (3, 4)         ") != std::string::npos);
 }
 
