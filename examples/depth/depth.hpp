@@ -123,10 +123,9 @@ std::vector<candidate> candidates() {
 // What is solved when the program runs, in less than a second, because the compiler would need much longer to solve so
 // many stages for a budget.
 template <std::size_t Depth, class Policy>
-candidate candidate_of_now(cairn::run_time_plan plan) {
+candidate candidate_of_now(const typename cairn::memory_curve<deep_net<Depth>, samples>::step& step) {
   using namespace cairn;
   using net = deep_net<Depth>;
-  const typename memory_curve<net, samples>::step step{std::move(plan)};
   const auto cost = flops(blueprint_of<net, samples>::whole, step.plan.training.ops());
   return {Depth, name_of_policy<Policy>(), "program", static_cast<double>(cost) * samples,
           [step](const job& j, const auto& stepped) {
@@ -137,7 +136,7 @@ candidate candidate_of_now(cairn::run_time_plan plan) {
 template <std::size_t Depth>
 candidate solved_now() {
   const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step});
-  return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step).plan);
+  return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step));
 }
 
 // store_all comes first in each.

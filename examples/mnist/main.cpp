@@ -143,15 +143,15 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
 
 // A schedule for the picture: that of a policy, or one that was solved.
 template <class Plan>
-picture_panel panel_of(std::string name, std::span<const op> ops, std::span<const std::size_t> live) {
+picture_panel panel_of(std::string name, const auto& training, std::span<const std::size_t> live) {
   using replica = trainer<model<store_all>, CrossEntropyLoss, SGD, batch<capacity>>;
   static const auto leaving = departures(Plan::whole, replica::buckets.buckets(), sizeof(float));
-  return {std::move(name), Plan::whole, ops, live, leaving};
+  return {std::move(name), Plan::whole, training.ops(), live, leaving};
 }
 template <class Policy>
 picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
-  return panel_of<plan>(name, plan::training.ops(), plan::trained::memory.live);
+  return panel_of<plan>(name, plan::training, plan::trained::memory.live);
 }
 
 // One row of the table: a name on the command line, and the instantiation behind it.
@@ -254,8 +254,8 @@ void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const sol
   std::vector<picture_panel> panels;
   for (const entry& e : chosen) panels.push_back(e.panel(e.name));
   for (std::size_t i = 0; i < solved.steps.size(); ++i) {
-    const run_time_plan& own = solved.steps[i].plan;
-    panels.push_back(panel_of<plan>(solved.name_of(solved.bytes[i]), own.training.ops(),
+    const auto& own = solved.steps[i].plan;
+    panels.push_back(panel_of<plan>(solved.name_of(solved.bytes[i]), own.training,
                                     {own.memory.live.data(), own.memory.live.size()}));
     panels.back().budget = solved.bytes[i];
   }

@@ -18,15 +18,15 @@
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
 #include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
 #include <cairn/core/tensors.hpp>       // the memory of a list of tensors
-#include <cairn/core/view.hpp>          // somebody's memory as a matrix
+#include <cairn/core/view.hpp>          // memory of another as a matrix or a tensor
 
 #include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
-#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, in a sentence
+#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, as a diagnostic
 #include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
 #include <cairn/plan/fusion.hpp>           // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
-#include <cairn/plan/kept.hpp>             // what is kept over the turn
+#include <cairn/plan/kept.hpp>             // what is kept until after the loss
 #include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
 #include <cairn/plan/op.hpp>               // one op of a schedule
 #include <cairn/plan/operands.hpp>         // where an op reads and writes
@@ -39,7 +39,7 @@
 #include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
 #include <cairn/plan/schedule.hpp>         // the ops of one step
 #include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
-#include <cairn/plan/solve/compiled.hpp>   // a chain solved for a budget in constant expressions
+#include <cairn/plan/solve/budget_solver.hpp>   // a chain solved for a budget in constant expressions
 #include <cairn/plan/solve/marked_front.hpp> // what a compiler knows of the ways to walk a stretch back
 
 #include <cairn/device/cpu.hpp>             // the processor as a device
@@ -60,7 +60,7 @@
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
-#include <cairn/data/tensor_dataset.hpp>      // samples in somebody's memory
+#include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
 #include <cairn/ops/activation.hpp>                     // what a product can apply to its result
@@ -94,7 +94,7 @@
 #include <cairn/ops/mean_squared_error/cpu.hpp>         // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
 #include <cairn/ops/ops.hpp>                            // the ops that a device has to bring
-#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, in a sentence
+#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, as a diagnostic
 #include <cairn/ops/relu/cpu.hpp>                       // relu on a cpu
 #include <cairn/ops/relu/relu.hpp>                      // max(x, 0)
 #include <cairn/ops/sgd/cpu.hpp>                        // sgd on a cpu
@@ -111,7 +111,7 @@
 #include <cairn/ops/tanh/tanh.hpp>                      // the hyperbolic tangent
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
-#include <cairn/comm/checked_communicator.hpp> // what is no communicator, in a sentence
+#include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
@@ -120,8 +120,8 @@
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
 #include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
-#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, in a sentence
-#include <cairn/layer/checked_layer.hpp>  // what is no layer, in a sentence
+#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
 #include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>    // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>        // Dropout
@@ -164,8 +164,8 @@
 #include <cairn/train/adam.hpp>                 // Adam
 #include <cairn/train/adamw.hpp>                // AdamW
 #include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
-#include <cairn/train/checked_loss.hpp>         // what is no loss, in a sentence
-#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, in a sentence
+#include <cairn/train/checked_loss.hpp>         // what is no loss, as a diagnostic
+#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, as a diagnostic
 #include <cairn/train/checked_training.hpp>     // finds the first argument of a trainer that does not fit
 #include <cairn/train/clip.hpp>                 // gradient clipping by norm
 #include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss
@@ -174,17 +174,18 @@
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
-#include <cairn/train/loss.hpp>                 // what a loss is lent
+#include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on
 #include <cairn/train/measured_costs.hpp>       // the time of every stage on this machine
 #include <cairn/train/model.hpp>                // a network that computes: parameters, buffers, evaluation
 #include <cairn/train/mse_loss.hpp>             // MSELoss
-#include <cairn/train/optimizer.hpp>            // the concept, and what an update is lent
+#include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
 #include <cairn/train/replica.hpp>              // what a model and a trainer have in common
 #include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
+#include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
 #include <cairn/train/sgd.hpp>                  // SGD
 #include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets

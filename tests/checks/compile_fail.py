@@ -50,7 +50,7 @@ def substituted(line):
 def typed(text):
     """Types as people type them: no namespace, no suffix of numbers, no default that nobody types."""
     text = "\n".join(map(substituted, text.splitlines()))
-    text = re.sub(r"\bcairn::", "", text)
+    text = re.sub(r"\bcairn::(detail::)?", "", text)
     text = re.sub(r"\b(\d+)[uU]?[lL]+\b", r"\1", text)
     return re.sub(r"(, true)?\s*>", ">", text)
 

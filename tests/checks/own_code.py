@@ -6,7 +6,7 @@ import re
 from house import SPDX, run
 
 MOST_LINES = 20
-EXAMPLES = ("own_layer", "own_policy", "own_communicator")
+EXAMPLES = ("own_layer", "own_policy", "own_communicator", "own_loss", "own_optimizer")
 OWN = re.compile(r"^// own code[^\n]*\n(.*?)^// end of own code$", re.M | re.S)
 
 

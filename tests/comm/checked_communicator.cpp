@@ -35,15 +35,15 @@ struct whole : summing<Ticket> {
 };
 
 template <class C>
-constexpr int steps = checked_communicator<C, queue>::steps;
+constexpr int steps = detail::checked_communicator<C, queue>::steps;
 
 } // namespace
 
-// The sentences are in tests/compile_fail/own_communicator_*.cpp.
+// The messages are in tests/compile_fail/own_communicator_*.cpp.
 TEST_CASE("checked_communicator: the first requirement that does not hold") {
   static_assert(steps<int> == 0 && steps<named> == 1 && steps<counted> == 2 && steps<floats_only> == 2);
   static_assert(steps<summing<loopback::ticket>> == 3 && steps<whole<never_waits>> == 4);
   static_assert(steps<whole<loopback::ticket>> == 5);
-  using checked = checked_communicator<threads::rank>;
+  using checked = detail::checked_communicator<threads::rank>;
   static_assert(checked::right<checked>());
 }

@@ -12,7 +12,6 @@
 using namespace cairn;
 
 struct Descent {
-  static constexpr std::size_t max_states = 0;
   double learning_rate = 1e-3;
   std::size_t states() const { return 0; }
 
@@ -23,11 +22,10 @@ struct Descent {
   template <class T>
   void update(const update_call<T>& call) const {
 #endif
-      const auto rate = static_cast<T>(call.learning_rate * call.scale);
-  for (std::size_t i = 0; i < call.count; ++i) call.parameters[i] -= rate * call.gradients[i];
-}
-}
-;
+    const auto rate = static_cast<T>(call.learning_rate * call.scale);
+    for (std::size_t i = 0; i < call.count; ++i) call.parameters[i] -= rate * call.gradients[i];
+  }
+};
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
   trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, Descent, batch<32>> train{

@@ -4,6 +4,7 @@
 #include <cairn/core/memory.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("align_up gives the next multiple, and leaves a multiple alone") {
   static_assert(align_up(0) == 0);

@@ -6,6 +6,7 @@
 #include <cairn/core/pack.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("pack_element is the type at a position") {
   using three = pack<int, char, double>;

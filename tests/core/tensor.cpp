@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("tensor: it is the network's T, one for each sample, with a gradient, unless it says otherwise") {
   constexpr tensor t{2, 3};

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -14,7 +15,7 @@ struct shown {
   struct source {
     static constexpr tensor value = Type::value;
   };
-  using type = typename detail::tensor_type<source, IsConstant>::type;
+  using type = typename tensor_type<source, IsConstant>::type;
 };
 template <class Type, bool IsConstant = false>
 constexpr bool shown_as_typed = std::is_same_v<typename shown<Type, IsConstant>::type, Type>;
@@ -50,11 +51,11 @@ TEST_CASE("tensor_types: a description becomes the type that a user would type")
 
 TEST_CASE("tensor_types: a value becomes a type, and back") {
   using several = tensors_of<dims<2>, integers<3>, batch_constant<4>>;
-  static_assert(std::is_same_v<detail::type_of_tensors<several>::type, several>);
-  static_assert(std::is_same_v<detail::type_of_tensors<tensors_of<dims<2, 3>>>::type, dims<2, 3>>);
-  static_assert(std::is_same_v<detail::type_of_tensors<tensors_of<dims<>>>::type, dims<>>);
-  static_assert(detail::value_of_type<dims<6>>::tensors == tensor_list{{6}});
-  static_assert(detail::value_of_type<several>::tensors == several::tensors &&
-                detail::value_of_type<several>::constants == several::constants);
-  CHECK(detail::value_of_type<dims<6>>::constants.size() == 0);
+  static_assert(std::is_same_v<type_of_tensors<several>::type, several>);
+  static_assert(std::is_same_v<type_of_tensors<tensors_of<dims<2, 3>>>::type, dims<2, 3>>);
+  static_assert(std::is_same_v<type_of_tensors<tensors_of<dims<>>>::type, dims<>>);
+  static_assert(value_of_type<dims<6>>::tensors == tensor_list{{6}});
+  static_assert(value_of_type<several>::tensors == several::tensors &&
+                value_of_type<several>::constants == several::constants);
+  CHECK(value_of_type<dims<6>>::constants.size() == 0);
 }

@@ -12,7 +12,7 @@ using namespace cairn;
 
 TEST_CASE("tensors: where each begins in its block, or null if it is not there") {
   alignas(64) std::array<std::byte, 512> memory{};
-  const detail::tensor_layout layout(value_list{{4}, {1}, {2}}, sizes_of<float>, 5, 0b110);
+  const detail::tensor_layout layout(detail::value_list{{4}, {1}, {2}}, detail::sizes_of<float>, 5, 0b110);
   const auto at = [&](const auto* p) { return reinterpret_cast<const std::byte*>(p) - memory.data(); };
   const tensors<float> some{memory.data(), layout.offsets.data(), 0b110};
   CHECK(some[0] == nullptr);

@@ -8,6 +8,7 @@
 #include <cairn/data/distributed_sampler.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

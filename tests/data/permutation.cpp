@@ -9,6 +9,7 @@
 #include <cairn/data/permutation.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -55,9 +56,9 @@ TEST_CASE("permute puts every index at every place equally often") {
 }
 
 TEST_CASE("random_below is the upper half of a 128-bit product") {
-  CHECK(detail::random_below(0, 10) == 0);
-  CHECK(detail::random_below(~std::uint64_t{0}, 10) == 9);
-  CHECK(detail::random_below(std::uint64_t{1} << 63, 10) == 5);
-  CHECK(detail::random_below(~std::uint64_t{0}, ~std::uint64_t{0}) == ~std::uint64_t{0} - 1);
-  CHECK(detail::random_below(0x123456789ABCDEF0U, 0xFEDCBA9876543210U) == 0x121FA00AD77D7422U);
+  CHECK(random_below(0, 10) == 0);
+  CHECK(random_below(~std::uint64_t{0}, 10) == 9);
+  CHECK(random_below(std::uint64_t{1} << 63, 10) == 5);
+  CHECK(random_below(~std::uint64_t{0}, ~std::uint64_t{0}) == ~std::uint64_t{0} - 1);
+  CHECK(random_below(0x123456789ABCDEF0U, 0xFEDCBA9876543210U) == 0x121FA00AD77D7422U);
 }

@@ -10,6 +10,7 @@
 #include <cairn/data/transform.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 static_assert(sample_transform<random_shift, float>);
 

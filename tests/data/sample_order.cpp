@@ -34,8 +34,8 @@ TEST_CASE("sample_order and ranked accept what answers their questions") {
   static_assert(sample_order<distributed_sampler>);
   static_assert(sample_order<backwards>);
   static_assert(!sample_order<unfinished>);
-  static_assert(ranked<one_of_four>);
-  static_assert(!ranked<int>);
+  static_assert(detail::ranked<one_of_four>);
+  static_assert(!detail::ranked<int>);
 }
 
 TEST_CASE("a place is one of its ranks") {

@@ -26,11 +26,11 @@ TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
   for (const std::uint64_t seed : {0ULL, 1ULL})
     for (const std::uint64_t epoch : {0ULL, 1ULL})
       for (const std::uint64_t sample : {0ULL, 1ULL, 0x100000000ULL, 0x100000001ULL, 0x200000000ULL}) {
-        const auto block = random_block(sample_key(seed, epoch, sample), 0);
+        const auto block = random_block(detail::sample_key(seed, epoch, sample), 0);
         seen.emplace((std::uint64_t{block[0]} << 32) | block[1], (std::uint64_t{block[2]} << 32) | block[3]);
         ++keys;
       }
   CHECK(seen.size() == keys);
-  static_assert(sample_key(3, 2, 1) == sample_key(3, 2, 1));
-  static_assert(sample_key(3, 2, 1).seed != 3); // what a layer draws with the same seed is something else
+  static_assert(detail::sample_key(3, 2, 1) == detail::sample_key(3, 2, 1));
+  static_assert(detail::sample_key(3, 2, 1).seed != 3); // what a layer draws with the same seed is something else
 }

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("instruction_set: what the system says of this processor, at most what CAIRN_ISA allows") {
   std::ifstream file("/proc/cpuinfo");

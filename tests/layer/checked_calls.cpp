@@ -16,11 +16,11 @@ struct halfway {
 
 } // namespace
 
-// The sentences are in tests/compile_fail/own_layer_forward.cpp and own_layer_backward.cpp.
+// The messages are in tests/compile_fail/own_layer_forward.cpp and own_layer_backward.cpp.
 TEST_CASE("checked_calls: what can be called on this queue with these numbers") {
-  using linear = checked_calls<Linear<2, 3>, cpu::queue, double>;
+  using linear = detail::checked_calls<Linear<2, 3>, cpu::queue, double>;
   static_assert(linear::forward && linear::backward && linear::right<linear>());
-  static_assert(checked_calls<halfway, cpu::queue, float>::forward);
-  static_assert(!checked_calls<halfway, cpu::queue, double>::forward);
-  static_assert(!checked_calls<halfway, cpu::queue, float>::backward);
+  static_assert(detail::checked_calls<halfway, cpu::queue, float>::forward);
+  static_assert(!detail::checked_calls<halfway, cpu::queue, double>::forward);
+  static_assert(!detail::checked_calls<halfway, cpu::queue, float>::backward);
 }

@@ -21,7 +21,7 @@ struct shaped {
 
 // The diagnostics are in tests/compile_fail/own_layer_*.cpp and no_layer.cpp.
 TEST_CASE("checked_layer: a right layer needs no diagnostic") {
-  using checked = checked_layer<Linear<2, 3>>;
+  using checked = detail::checked_layer<Linear<2, 3>>;
   CHECK(checked::right<checked>());
 }
 

@@ -9,6 +9,7 @@
 #include "several_layers.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -19,13 +20,13 @@ struct Silent {
 };
 
 struct described {
-  detail::description made{};
-  detail::element_facts facts{};
+  description made{};
+  element_facts facts{};
 };
 template <class L>
 constexpr described of(const value_list& value, const tensor_list& constants = {}, std::size_t element_size = 4) {
   described out{};
-  detail::describe<L>(value, constants, {{element_size, element_size}, 6}, out.made, &out.facts);
+  describe<L>(value, constants, {{element_size, element_size}, 6}, out.made, &out.facts);
   return out;
 }
 template <class L>

@@ -6,7 +6,7 @@
 using namespace cairn;
 
 TEST_CASE("scale: every tensor of a block begins at the alignment") {
-  constexpr detail::scale floats{sizes_of<float>, 6}, doubles{sizes_of<double>, 6};
+  constexpr detail::scale floats{detail::sizes_of<float>, 6}, doubles{detail::sizes_of<double>, 6};
   constexpr tensor_list list{{"weight", {2, 3}}, {"bias", {2}}};
   static_assert(floats.block(list).offsets[1] == 64 && floats.block(list).size == 128);
   static_assert(doubles.block(list).offsets[1] == 64 && doubles.block({{"weight", {3, 3}}}).size == 128);
@@ -32,7 +32,7 @@ TEST_CASE("description: what goes past an element, and what has a gradient befor
     d.pass_by({{16}, {16}, {3}, {4}});
     return d;
   }();
-  static_assert(sum.gives == 1 && sum.after == value_list{{16}, {3}, {4}});
+  static_assert(sum.gives == 1 && sum.after == detail::value_list{{16}, {3}, {4}});
   static_assert(sum.uses(0b001) == 0b0011 && sum.uses(0b010) == 0b0100 && sum.uses(0b101) == 0b1011);
   CHECK(sum.uses(0) == 0);
 }
@@ -40,7 +40,7 @@ TEST_CASE("description: what goes past an element, and what has a gradient befor
 TEST_CASE("element_facts: parameters end where the next one begins") {
   constexpr detail::element_facts facts = [] {
     detail::element_facts f{};
-    f.learns({{"weight", {2, 3}}, {"bias", {2}}}, {sizes_of<float>, 6});
+    f.learns({{"weight", {2, 3}}, {"bias", {2}}}, {detail::sizes_of<float>, 6});
     f.works({5, 7, 3});
     return f;
   }();

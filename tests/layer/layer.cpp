@@ -27,7 +27,7 @@ static_assert(!layer<without_outputs> && !layer<without_reads> && !layer<int>);
 TEST_CASE("layer: calls find their tensors by the indices of the lists") {
   constexpr tensor_list list{{"weight", {2, 3}, initial::uniform(0.5)}, {"bias", {2}}};
   static_assert(list.count == 2 && list[1].name == "bias" && list.end() - list.begin() == 2);
-  constexpr detail::tensor_layout at{list, sizes_of<float>, 1};
+  constexpr detail::tensor_layout at{list, detail::sizes_of<float>, 1};
   alignas(alignment) float block[32] = {};
   forward_call<float> call;
   call.parameters = {reinterpret_cast<const std::byte*>(block), at.offsets.data()};

@@ -84,10 +84,10 @@ TEST_CASE("blueprint: parameters lie in the order in which backward finishes the
   // 60 + 3 floats are 64 + 16 with the padding; 400 and 20 + 20 inside the block; 80 + 20.
   static_assert(b::parameter_begin ==
                 std::array<std::size_t, 5>{80 + 400 + 64, 80 + 400 + 64, 80, 0, 80 + 400 + 64 + 80 + 32});
-  static_assert(pack_element<0, b::inner<2>::type>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
+  static_assert(detail::pack_element<0, b::inner<2>::type>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
   static_assert(b::tensors == 7);
   constexpr auto ends = [] {
-    std::array<gradient_end, b::tensors> list{};
+    std::array<detail::gradient_end, b::tensors> list{};
     std::size_t leaf = 0;
     b::write_ends(list.data(), 0, leaf);
     return list;
@@ -142,7 +142,7 @@ TEST_CASE("blueprint: a stage's output has all tensors, also those that went pas
   static_assert(b::stages[3].output.at(4) == value + value / 2 && b::stages[3].in_place_backward);
   static_assert(b::whole.value_bytes(3) == value + value / 2);
   // The block's own chain knows nothing of the tensor that goes past.
-  using inside = pack_element<0, b::inner<3>::type>;
+  using inside = detail::pack_element<0, b::inner<3>::type>;
   static_assert(inside::inputs.size() == 1 && inside::outputs.size() == 1);
 }
 
@@ -176,5 +176,5 @@ TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that 
   // Its tape: an integer for each sample, and one sum.
   static_assert(mean::whole.tape_bytes(1) == 2 * alignment);
   static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
-                align_up(40 * sizeof(std::int32_t)) + alignment);
+                detail::align_up(40 * sizeof(std::int32_t)) + alignment);
 }

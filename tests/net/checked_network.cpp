@@ -16,13 +16,14 @@
 #include "../layer/several_layers.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
-template <class Model, class Culprit>
-constexpr bool names = std::is_same_v<typename detail::network_culprit<Model>::type, Culprit>;
+template <class Model, class Diagnostic>
+constexpr bool names = std::is_same_v<typename network_diagnostic<Model>::type, Diagnostic>;
 template <class Model>
-constexpr bool right = names<Model, detail::nothing_wrong>;
+constexpr bool right = names<Model, nothing_wrong>;
 
 using In = Linear<4, 8>;
 using Same = Linear<8, 8>;
@@ -34,11 +35,11 @@ struct late {
 
 } // namespace
 
-TEST_CASE("checked_network: right networks have no culprit") {
+TEST_CASE("checked_network: right networks have no diagnostic") {
   static_assert(right<Sequential<In, ReLU, Repeat<3, Residual<Same, ReLU>>>>);
   static_assert(right<checkpoint<sqrt_n, Sequential<In, checkpoint<store_all, Sequential<Same, Same>>>>>);
   static_assert(right<Sequential<Input<2, 2>, Flatten, In>> && right<In>);
-  static_assert(detail::right_network<Sequential<In, ReLU>>);
+  static_assert(right_network<Sequential<In, ReLU>>);
 }
 
 TEST_CASE("checked_network: the first joint that does not fit, however deep") {
@@ -116,9 +117,9 @@ template <class Block>
 constexpr bool question::group<Repeat<2, Block>> = false;
 
 template <class Net>
-constexpr bool fine = detail::holds<question, Net>;
+constexpr bool fine = holds<question, Net>;
 template <class Net>
-using wrong = typename detail::first_wrong<question, Net>::type;
+using wrong = typename first_wrong<question, Net>::type;
 using Fine = Linear<3, 3>;
 
 } // namespace

@@ -77,7 +77,7 @@ using InsideOneSwapped =
                testing::Gated, Wide>;
 
 template <template <class> class Net, class... Policies>
-void check_inside(pack<Policies...>) {
+void check_inside(detail::pack<Policies...>) {
   testing::queue q{1};
   using First = Net<store_all>;
   const auto first = testing::plan<First, 5, float>();
@@ -90,7 +90,7 @@ void check_inside(pack<Policies...>) {
   };
   (check(Policies{}), ...);
 }
-using every_policy = pack<store_all, recompute_all, every<1>, every<2>, at<1>, sqrt_n, revolve<2>,
+using every_policy = detail::pack<store_all, recompute_all, every<1>, every<2>, at<1>, sqrt_n, revolve<2>,
                           recompute_cheap, budget_fraction<100>>;
 
 } // namespace

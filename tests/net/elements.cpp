@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -23,12 +24,12 @@ template <std::size_t>
 struct Numbered {};
 
 template <class T>
-using elements = typename detail::flattened<T>::elements;
+using elements = typename flattened<T>::elements;
 
 template <class Body, std::uint32_t... Expected>
 constexpr bool runs() { // the order has one number more, so that it is never empty
   constexpr std::array<std::uint32_t, sizeof...(Expected)> expected{Expected...};
-  constexpr auto order = detail::order_of<Body>();
+  constexpr auto order = order_of<Body>();
   if (order.size() != expected.size() + 1) return false;
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (order[i] != expected[i]) return false;
@@ -52,7 +53,7 @@ TEST_CASE("elements: a sequential in a sequential is flat") {
 TEST_CASE("elements: a repeat runs the same elements again") {
   using Net = Sequential<A, Repeat<2, Sequential<B, Repeat<3, C>>>, A>;
   static_assert(std::is_same_v<elements<Net>, pack<A, B, C, A>>);
-  static_assert(detail::flattened<Net>::stages == 10);
+  static_assert(flattened<Net>::stages == 10);
   static_assert(runs<Net, 0, 1, 2, 2, 2, 1, 2, 2, 2, 3>());
   static_assert(runs<Repeat<3, A>, 0, 0, 0>());
 }
@@ -66,7 +67,7 @@ TEST_CASE("elements: a block is one element, whatever it has inside") {
 
 TEST_CASE("elements: more layers than a compiler has brackets") {
   using Long = decltype(many(std::make_index_sequence<600>{}));
-  static_assert(detail::flattened<Long>::stages == 600);
+  static_assert(flattened<Long>::stages == 600);
   static_assert(std::is_same_v<pack_element<599, elements<Long>>, Numbered<599>>);
   static_assert(std::is_same_v<pack_element<600, elements<Sequential<A, Long>>>, Numbered<599>>);
 }

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("frame: a callback calls what it was given, and nothing if it was given nothing") {
   std::vector<std::size_t> seen;
@@ -49,7 +50,7 @@ TEST_CASE("frame: a chain of a block works with its share of what the block has"
   block.random.position = 4;
   block.output_addend = block.gradient_addend = &addend;
   block.output_stride = 9;
-  detail::chain_of_block<float, cpu::queue> chain;
+  chain_of_block<float, cpu::queue> chain;
   chain.parameter_begin = 16;
   chain.state_begin = 32;
   chain.tape_begin = 48;

@@ -81,6 +81,6 @@ TEST_CASE("frozen: below it nothing runs backward") {
   using plan = blueprint_of<Sequential<frozen<Base>, Linear<6, 2>>, 3>;
   static_assert(plan::whole.lowest_backward() == 1);
   std::size_t backwards = 0;
-  for (const op& o : plan::training.ops()) backwards += o.kind == op_kind::backward ? 1 : 0;
+  for (const detail::op& o : plan::training.ops()) backwards += o.kind == detail::op_kind::backward ? 1 : 0;
   CHECK(backwards == 1);
 }

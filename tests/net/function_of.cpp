@@ -17,7 +17,7 @@ namespace {
 using A = Linear<4, 4>;
 using B = ReLU;
 template <class One, class Other>
-constexpr bool same = std::is_same_v<function_of<One>, function_of<Other>>;
+constexpr bool same = std::is_same_v<detail::function_of<One>, detail::function_of<Other>>;
 
 } // namespace
 

@@ -15,6 +15,7 @@
 #include "planned.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -47,12 +48,12 @@ public:
 private:
   void up(const code& p, std::size_t first, bool tape, bool output) {
     const auto& walk = tape ? p.training : p.evaluation;
-    const std::size_t end = output ? walk.turn : walk.lasting;
+    const std::size_t end = output ? walk.loss : walk.lasting;
     for (std::size_t t = 0; t < end; ++t)
       one(p, walk.ops[t], first, output || t + 1 < end || walk.lasting_output);
   }
   void back(const code& p, std::size_t first) {
-    for (std::size_t t = p.training.turn + 1; t < p.training.ops.size(); ++t)
+    for (std::size_t t = p.training.loss + 1; t < p.training.ops.size(); ++t)
       one(p, p.training.ops[t], first, true);
   }
   void one(const code& p, const op& o, std::size_t first, bool output) {
@@ -112,8 +113,8 @@ TEST_CASE("fused_update: the peak has a layer's gradients in it, computed by han
                 value + 2 * gradients);
   // The plan of the curve knows them.
   using plan = blueprint_of<fused_update<Two>, 4>;
-  static_assert(plan::trained::memory.live[plan::training.turn] ==
-                blueprint_of<Two, 4>::trained::memory.live[plan::training.turn]);
+  static_assert(plan::trained::memory.live[plan::training.loss] ==
+                blueprint_of<Two, 4>::trained::memory.live[plan::training.loss]);
   static_assert(plan::trained::memory.bound == 3 * value + gradients);
 }
 
@@ -179,8 +180,8 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
   f.random = {.seed = testing::a_seed, .step = testing::a_step, .position = 0};
   f.tell = &tell;
   run_forward(code, q, f);
-  const operands& turn = code.training.at[code.training.turn];
-  testing::derive(4 * 3, f.elements(turn.input), f.elements(turn.output_gradient));
+  const operands& loss = code.training.at[code.training.loss];
+  testing::derive(4 * 3, f.elements(loss.input), f.elements(loss.output_gradient));
   run_backward(code, q, f);
   CHECK(testing::same_bits(there.found, want.gradients));
 }

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -30,7 +31,7 @@ TEST_CASE("inner_blueprints: one for each chain of a block, for what arrives the
 }
 
 TEST_CASE("inner_blueprints: gradients are finished by the last chain first") {
-  using each = detail::each_blueprint<Inner::type>;
+  using each = each_blueprint<Inner::type>;
   static_assert(each::tensors == 4);
   gradient_end ends[4];
   std::size_t leaf = 7;
@@ -42,10 +43,10 @@ TEST_CASE("inner_blueprints: gradients are finished by the last chain first") {
 }
 
 TEST_CASE("inner_blueprints: tensors lie alike where each has the bytes of the other") {
-  const detail::scale to{sizes_of<float>, 3};
+  const scale to{sizes_of<float>, 3};
   const value_list a{tensor{4}, tensor{2, 3}}, b{tensor{2, 2}, tensor{6}}, c{tensor{6}, tensor{4}};
-  CHECK(detail::same_layout(a, b, to));
-  CHECK(!detail::same_layout(a, c, to));
-  CHECK(!detail::same_layout(a, value_list(a, 1), to));
-  CHECK(!detail::same_layout(value_list{tensor{4}}, value_list{tensor{4}.once()}, to));
+  CHECK(same_layout(a, b, to));
+  CHECK(!same_layout(a, c, to));
+  CHECK(!same_layout(a, value_list(a, 1), to));
+  CHECK(!same_layout(value_list{tensor{4}}, value_list{tensor{4}.once()}, to));
 }

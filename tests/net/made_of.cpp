@@ -29,10 +29,10 @@ TEST_CASE("made_of: what is one stage with a chain inside, and what is several s
   static_assert(made_of<Net>::as == detail::part_kind::sequence && !detail::is_block<Net>);
   static_assert(made_of<Repeat<3, Net>>::as == detail::part_kind::sequence && made_of<Repeat<3, Net>>::times == 3);
   static_assert(detail::is_block<Residual<ReLU>> && !detail::is_transparent<Residual<ReLU>>);
-  static_assert(std::is_same_v<made_of<Residual<ReLU, ReLU>>::parts, pack<Net>>);
+  static_assert(std::is_same_v<made_of<Residual<ReLU, ReLU>>::parts, detail::pack<Net>>);
   static_assert(std::is_same_v<made_of<Residual<ReLU>>::policy, store_all>);
   static_assert(detail::is_block<checkpoint<sqrt_n, Net>> && detail::is_transparent<checkpoint<sqrt_n, Net>>);
-  static_assert(std::is_same_v<made_of<checkpoint<sqrt_n, Net>>::parts, pack<Net>>);
+  static_assert(std::is_same_v<made_of<checkpoint<sqrt_n, Net>>::parts, detail::pack<Net>>);
   static_assert(std::is_same_v<made_of<checkpoint<sqrt_n, Net>>::policy, sqrt_n>);
   static_assert(std::is_same_v<made_of<Repeat<3, Net>>::with<ReLU>, Repeat<3, ReLU>>);
 }

@@ -52,7 +52,7 @@ TEST_CASE("costs that are given decide: what is dear is not made again") {
   const memory_curve<Net, 32> curve(costs);
   const auto step = curve.within((curve[0].bytes + curve[curve.size() - 1].bytes) / 2);
   std::size_t runs = 0;
-  for (const op& o : step.plan.training.ops()) runs += o.kind == op_kind::forward && o.position == 4 ? 1 : 0;
+  for (const detail::op& o : step.plan.training.ops()) runs += o.kind == detail::op_kind::forward && o.position == 4 ? 1 : 0;
   CHECK(runs == 1);
 }
 

@@ -106,7 +106,7 @@ struct network {
 };
 
 template <class Net, class T>
-network make_network(const cairn::value_list& inputs, const cairn::tensor_list& constants) {
+network make_network(const cairn::detail::value_list& inputs, const cairn::tensor_list& constants) {
   network out;
   out.constants = std::make_unique<values>();
   maker<T> m{{inputs.begin(), inputs.end()}, constants, *out.constants};

@@ -78,7 +78,7 @@ public:
       offsets_[k] = reinterpret_cast<std::uintptr_t>(from[k].data()) - reinterpret_cast<std::uintptr_t>(&origin_);
       if (from[k].size() > 0) there |= 1U << k;
     }
-    there_ = static_cast<cairn::tensor_set>(there);
+    there_ = static_cast<cairn::detail::tensor_set>(there);
   }
   seen(const seen&) = delete;
   seen& operator=(const seen&) = delete;
@@ -91,7 +91,7 @@ public:
 private:
   std::byte origin_{};
   std::array<std::size_t, cairn::tensor_list::most> offsets_{};
-  cairn::tensor_set there_ = 0;
+  cairn::detail::tensor_set there_ = 0;
 };
 
 // What all layers of one step have in common.

@@ -29,7 +29,7 @@ using queue = cairn::cpu::queue;
 // A network under a policy, at run time: what is needed to run it.
 template <class T>
 struct planned {
-  const cairn::program<T, queue>* code = nullptr;
+  const cairn::detail::program<T, queue>* code = nullptr;
   std::size_t arena = 0, bound = 0, enough = 0, evaluation_arena = 0, evaluation_bound = 0, parameters = 0,
               buffers = 0;
 };
@@ -37,7 +37,7 @@ struct planned {
 template <class Model, std::size_t Batch, class T>
 planned<T> plan() {
   using b = cairn::blueprint_of<Model, Batch, T>;
-  return {&cairn::program_of<b, T, queue>,
+  return {&cairn::detail::program_of<b, T, queue>,
           b::trained::memory.arena,
           b::trained::memory.bound,
           b::trained::enough,
@@ -81,7 +81,7 @@ inline constexpr std::uint64_t a_seed = 5, a_step = 3;
 template <class T>
 class replica {
 public:
-  using code = cairn::program<T, queue>;
+  using code = cairn::detail::program<T, queue>;
 
   explicit replica(const planned<T>& p)
       : plan_(p), parameters_(p.parameters), gradients_(p.parameters), buffers_(p.buffers),
@@ -93,7 +93,7 @@ public:
       for (std::size_t i = 0; i < q.numbers.size(); ++i)
         q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
     };
-    cairn::for_each_parameter(*p.code, span(parameters_), span(buffers_), fill);
+    cairn::detail::for_each_parameter(*p.code, span(parameters_), span(buffers_), fill);
   }
 
   static std::uint32_t parameter_stream(std::uint32_t leaf, std::size_t index) {
@@ -143,16 +143,16 @@ public:
     made<T> result;
     poison_ = poison;
     finished_ = times_finished_ = discards_ = 0;
-    const cairn::callbacks tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
-    cairn::frame<T> f = lend(rows, x);
+    const cairn::detail::callbacks tell{.finished = {&on_finished, this}, .discarded = {&on_discarded, this}};
+    cairn::detail::frame<T> f = lend(rows, x);
     f.tell = &tell;
-    cairn::run_forward(c, q, f);
-    const cairn::operands& turn = c.training.at[c.training.turn];
-    T* const output = f.elements(turn.input);
+    cairn::detail::run_forward(c, q, f);
+    const cairn::detail::operands& loss = c.training.at[c.training.loss];
+    T* const output = f.elements(loss.input);
     result.output.assign(output, output + out);
-    if (T* const gradient = f.elements(turn.output_gradient); gradient != nullptr)
+    if (T* const gradient = f.elements(loss.output_gradient); gradient != nullptr)
       derive(out, output, gradient);
-    cairn::run_backward(c, q, f);
+    cairn::detail::run_backward(c, q, f);
     result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
     result.buffers.assign(buffers_.data(), buffers_.data() + plan_.buffers);
     return result;
@@ -161,10 +161,10 @@ public:
   std::vector<T> evaluate(queue& q, std::size_t rows, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
     const lent x(c, rows, stream);
-    cairn::frame<T> f = lend(rows, x);
+    cairn::detail::frame<T> f = lend(rows, x);
     f.why = cairn::pass::evaluate;
-    cairn::run_forward(c, q, f);
-    const T* const output = f.elements(c.evaluation.at[c.evaluation.turn].input);
+    cairn::detail::run_forward(c, q, f);
+    const T* const output = f.elements(c.evaluation.at[c.evaluation.loss].input);
     return {output, output + (*c.outputs)[0].elements(rows)};
   }
 
@@ -177,8 +177,8 @@ private:
   };
   static std::span<T> span(plain::buffer<T>& b) { return {b.data(), b.size()}; }
 
-  cairn::frame<T> lend(std::size_t rows, const lent& x) {
-    cairn::frame<T> f;
+  cairn::detail::frame<T> lend(std::size_t rows, const lent& x) {
+    cairn::detail::frame<T> f;
     f.rows = rows;
     f.inputs = x.inputs_seen;
     f.constants = x.constants_seen;
@@ -208,7 +208,7 @@ private:
 
   planned<T> plan_;
   plain::buffer<T> parameters_, gradients_, buffers_, sums_;
-  cairn::gradient_place<T> place_{gradients_.data(), 0, nullptr};
+  cairn::detail::gradient_place<T> place_{gradients_.data(), 0, nullptr};
   plain::buffer<std::byte> arena_; // of exactly the planned size, all 0xFF at first
   bool poison_ = false;
   std::size_t finished_ = 0, times_finished_ = 0, discards_ = 0;
@@ -242,11 +242,11 @@ made<T> expected_of(plain::network whole, const planned<T>& p, queue& q, std::si
     std::memcpy(to.numbers.data(), from.data(), from.size());
   };
   // What is frozen lies among the buffers, with the values of its parameters.
-  cairn::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+  cairn::detail::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
     const plain::leaf& l = *whole.leaves.at(named.leaf);
     copy(named, (named.is_frozen ? l.parameters : l.gradients).at(named.index));
   });
-  cairn::for_each_buffer(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+  cairn::detail::for_each_buffer(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
     copy(named, whole.leaves.at(named.leaf)->buffers.at(named.index));
   });
   w.why = cairn::pass::evaluate;

@@ -13,6 +13,7 @@
 #include "../layer/several_layers.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

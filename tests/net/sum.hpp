@@ -126,7 +126,7 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
   template <class Queue, class Chains, class Frame>
   static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
     for (std::size_t c = 0; c < 2; ++c) {
-      const auto made = run_forward(queue, chains[c], chains[c].enter(block), tape, output);
+      const auto made = forward_chain(queue, chains[c], chains[c].enter(block), tape, output);
       if (output) take(queue, block, (*chains[c].code->outputs)[0], c > 0, block.outputs, made, 0);
     }
   }
@@ -134,7 +134,7 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
     std::array<bool, most_tensors> there{};
     for (std::size_t c = 2; c-- > 0;) { // the gradients of the last chain's parameters come first
-      const auto made = run_backward(queue, chains[c], chains[c].enter(block));
+      const auto made = backward_chain(queue, chains[c], chains[c].enter(block));
       const value_list& list = *chains[c].code->inputs;
       for (std::size_t k = 0; k < list.size(); ++k)
         if (made[k] != nullptr && block.input_gradients[k] != nullptr) {

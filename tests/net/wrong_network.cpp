@@ -4,8 +4,8 @@
 
 using namespace cairn;
 
-// The diagnostics are in tests/compile_fail/; a culprit that is not asked says nothing.
-TEST_CASE("wrong_network: culprits are empty types that can be passed around") {
-  static_assert(sizeof(repeated_joint<1, int, int, int>) == 1 && sizeof(empty_network<int>) == 1);
-  static_assert(sizeof(residual_ends<int, int, int>) == 1 && sizeof(begins_with<int>) == 1);
+// The diagnostics are in tests/compile_fail/; a diagnostic that is not asked says nothing.
+TEST_CASE("wrong_network: diagnostics are empty types that can be passed around") {
+  static_assert(sizeof(detail::repeated_joint<1, int, int, int>) == 1 && sizeof(detail::empty_network<int>) == 1);
+  static_assert(sizeof(detail::residual_ends<int, int, int>) == 1 && sizeof(detail::begins_with<int>) == 1);
 }

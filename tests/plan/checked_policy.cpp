@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -57,20 +58,20 @@ constexpr policy_fault fault = policy_fault_of<Policy, five>;
 
 } // namespace
 
-// The sentences are in tests/compile_fail/own_policy_*.cpp and at_outside.cpp.
+// The messages are in tests/compile_fail/own_policy_*.cpp and at_outside.cpp.
 TEST_CASE("checked_policy: policies that plan have no fault") {
   static_assert(fault<store_all> == policy_fault::none && fault<sqrt_n> == policy_fault::none);
   static_assert(fault<recompute_all> == policy_fault::none && fault<revolve<2>> == policy_fault::none);
   static_assert(fault<at<4>> == policy_fault::none && fault<mistaken<0>> == policy_fault::none);
-  static_assert(std::is_same_v<detail::sound_policy<sqrt_n, five>, sqrt_n>);
+  static_assert(std::is_same_v<sound_policy<sqrt_n, five>, sqrt_n>);
 }
 
 TEST_CASE("checked_policy: what keeps a policy from planning is found") {
   static_assert(fault<no_plan> == policy_fault::no_plan && fault<int> == policy_fault::no_plan);
   static_assert(fault<late> == policy_fault::not_constant);
   static_assert(fault<picky> == policy_fault::refuses && fault<at<5>> == policy_fault::refuses);
-  static_assert(std::is_same_v<detail::policy_culprit<at<5>, five>::type, outside_network<at<5>, 5>>);
-  static_assert(std::is_same_v<detail::policy_culprit<picky, five>::type,
+  static_assert(std::is_same_v<policy_diagnostic<at<5>, five>::type, outside_network<at<5>, 5>>);
+  static_assert(std::is_same_v<policy_diagnostic<picky, five>::type,
                                checked_policy<picky, 5, policy_fault::refuses>>);
 }
 

@@ -21,7 +21,7 @@ namespace cairn::testing {
 // cheapest path, or the one whose most bytes are least.
 //
 // What a route cannot say is no path either. A forward makes anew whatever of its results is read later, so while a
-// tape is held its stage does not run; a composite's turn comes as soon as the last value is made, the root's right
+// tape is held its stage does not run; a composite's loss comes as soon as the last value is made, the root's right
 // before the first backward; and nothing is made that is not read: a tape is held until its backward, and a value that
 // was made in place beside a tape is read, or what is made of it by a stage that reads nothing on the way back (else the
 // forward would need a place for it); more than two such values at once are not tried. What a composite's last value
@@ -52,9 +52,9 @@ public:
     }
     windows_.assign(n_ + 2, 0);
     opened_.assign(n_, 0);
-    for (const gradient_window& w : c.windows) {
-      opened_[w.from] += align_up(w.bytes);
-      for (std::size_t left = w.to + 1; left <= w.from; ++left) windows_[left] += align_up(w.bytes);
+    for (const detail::gradient_window& w : c.windows) {
+      opened_[w.from] += detail::align_up(w.bytes);
+      for (std::size_t left = w.to + 1; left <= w.from; ++left) windows_[left] += detail::align_up(w.bytes);
     }
     value_bytes_.assign(std::size_t{1} << n_, 0);
     tape_bytes_.assign(std::size_t{1} << tapes_, 0);
@@ -86,7 +86,7 @@ public:
 private:
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
 
-  // `left`: backwards of the stages below this one are to come; n before the first; n + 1 before the turn.
+  // `left`: backwards of the stages below this one are to come; n before the first; n + 1 before the loss.
   struct state {
     std::uint32_t values = 0; // bit k - 1: value k is held
     std::uint32_t tapes = 0;
@@ -95,7 +95,7 @@ private:
   };
   struct step {
     std::uint32_t state = none;
-    bool moves = false; // else it only drops something, or is the turn
+    bool moves = false; // else it only drops something, or is the loss
     route_step made{};
   };
 

@@ -7,6 +7,7 @@
 #include <cairn/plan/fingerprint.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("fingerprint: the hash is FNV-1a, and takes order and length to heart") {
   // Eight bytes of zero, by the definition: the offset basis times the prime, eight times.

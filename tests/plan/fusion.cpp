@@ -10,6 +10,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -28,7 +29,7 @@ count fused(std::vector<stage> stages, chain c) {
     const op& o = made.storage[t];
     if (!o.takes_next) continue;
     ++(o.kind == op_kind::forward ? out.forward : out.backward);
-    const std::size_t u = detail::next_work(made.ops(), t);
+    const std::size_t u = next_work(made.ops(), t);
     REQUIRE(u < made.count);
     CHECK(made.storage[u].absorbed);
     CHECK(made.storage[u].kind == o.kind);

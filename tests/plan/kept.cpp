@@ -24,7 +24,7 @@ struct source {
   static constexpr const chain& value = Of;
 };
 template <class Policy, const chain& Of>
-constexpr auto kept = kept_over_turn<4>(Of, plan_of<source<Of>, Policy>::schedule.ops());
+constexpr auto kept = detail::kept_over_loss<4>(Of, detail::plan_of<source<Of>, Policy>::schedule.ops());
 
 constexpr chain lent_four = [] {
   chain c = of_four;
@@ -36,13 +36,13 @@ using flags = std::array<bool, 5>;
 
 } // namespace
 
-TEST_CASE("kept_over_turn: what backward reads, and nothing that the turn was the last to read") {
+TEST_CASE("kept_over_loss: what backward reads, and nothing that the loss was the last to read") {
   // The ReLU's output, the mask, what the last product reads; its output only goes to the loss.
   static_assert(kept<store_all, of_four>.value == flags{false, false, true, true, false});
   static_assert(kept<store_all, of_four>.tape == flags{false, false, true, false, false});
 }
 
-TEST_CASE("kept_over_turn: what is made again is not kept") {
+TEST_CASE("kept_over_loss: what is made again is not kept") {
   // Segments 0, 1 and 2, 3: the input of the second, and what its backwards read.
   static_assert(kept<every<2>, of_four>.value == flags{false, false, true, true, false});
   static_assert(kept<every<2>, of_four>.tape == flags{false, false, true, false, false});
@@ -52,7 +52,7 @@ TEST_CASE("kept_over_turn: what is made again is not kept") {
   static_assert(kept<recompute_all, of_four>.value == flags{false, false, false, true, false});
 }
 
-TEST_CASE("kept_over_turn: a lent output is somebody else's") {
+TEST_CASE("kept_over_loss: a lent output is somebody else's") {
   static_assert(!kept<store_all, lent_four>.value[4]);
   static_assert(kept<store_all, lent_four>.value[3]);
 }

@@ -65,13 +65,13 @@ std::string check(const chain& c, std::span<const route_step> moves, journey kin
   const auto schedule = complete<most_stages, most_moves>(c, moves);
   if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v)
     return "op " + std::to_string(v.at) + ": " + v.fault;
-  const auto plan = detail::lay_out<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.turn);
+  const auto plan = detail::lay_out<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.loss);
   const slices lent{plan.tape, plan.forward_workspace, plan.backward_workspace};
   simulator whole(c, schedule.ops(), plan.at.data(), lent, plan.windows.data());
-  if (auto wrong = whole.run(schedule.turn + 1, true); !wrong.empty()) return wrong;
+  if (auto wrong = whole.run(schedule.loss + 1, true); !wrong.empty()) return wrong;
   if (!c.lent && whole.touched() != plan.arena) return "the arena is not what is touched";
   if (!c.windows.empty()) {
-    const auto later = detail::lay_out<at_run_time, at_run_time>(c, schedule.ops(), schedule.turn);
+    const auto later = detail::lay_out<at_run_time, at_run_time>(c, schedule.ops(), schedule.loss);
     if (later.arena != plan.arena) return "another arena when the program runs";
     for (std::size_t w = 0; w < c.windows.size(); ++w)
       if (!(later.windows[w] == plan.windows[w])) return "another place when the program runs";

@@ -8,13 +8,14 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 TEST_CASE("op: discards do no work") {
   static_assert(op{.kind = op_kind::discard_value}.is_discard() &&
                 op{.kind = op_kind::discard_tape}.is_discard());
   static_assert(op{.kind = op_kind::discard_gradient}.is_discard() &&
-                !op{.kind = op_kind::turn}.is_discard());
+                !op{.kind = op_kind::loss}.is_discard());
   static_assert(!op{.kind = op_kind::forward}.is_discard() && !op{.kind = op_kind::backward}.is_discard());
   CHECK(op{.position = 1} != op{.position = 2});
 }
@@ -27,7 +28,7 @@ TEST_CASE("op: flops leave out what is not made") {
   constexpr std::array<op, 2> tape{op{.wants_output = true, .wants_tape = true, .position = 1},
                                    op{.recomputes = true, .wants_tape = true, .position = 1}};
   static_assert(flops(c, tape) == 36 + 18);
-  constexpr std::array<op, 4> back{op{.kind = op_kind::turn, .position = 2},
+  constexpr std::array<op, 4> back{op{.kind = op_kind::loss, .position = 2},
                                    op{.kind = op_kind::backward, .wants_input_gradient = true, .position = 0},
                                    op{.kind = op_kind::backward, .position = 0},
                                    op{.kind = op_kind::discard_gradient, .position = 2}};

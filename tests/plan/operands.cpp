@@ -4,6 +4,7 @@
 #include <cairn/plan/operands.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST_CASE("operands: a place counts in lines, and nothing is nowhere") {
   static_assert(place{region::tape, 3}.offset() == 3 * alignment);

@@ -11,6 +11,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -54,9 +55,9 @@ TEST_CASE("plan_of: the same as step by step") {
   using plan = plan_of<source, every<3>>;
   constexpr auto& moves = plan::moves;
   constexpr auto ops = complete<9, moves.size()>(source::value, moves);
-  static_assert(ops.count == plan::schedule.count && ops.turn == plan::schedule.turn && plan::proof);
+  static_assert(ops.count == plan::schedule.count && ops.loss == plan::schedule.loss && plan::proof);
   for (std::size_t t = 0; t < ops.count; ++t) CHECK(ops.storage[t] == plan::schedule.storage[t]);
-  constexpr auto memory = detail::lay_out<9, ops.count>(source::value, ops.ops(), ops.turn);
+  constexpr auto memory = lay_out<9, ops.count>(source::value, ops.ops(), ops.loss);
   static_assert(memory.tape == plan::memory.tape && memory.arena == plan::memory.arena);
   for (std::size_t t = 0; t < ops.count; ++t) {
     CHECK(memory.at[t] == plan::memory.at[t]);
@@ -109,7 +110,7 @@ TEST_CASE("plan_of: of a policy that keeps a budget, the first candidate whose a
 }
 
 TEST_CASE("plan_of: none of the candidates fits, and the least arena is that of one of them") {
-  static_assert(std::is_void_v<detail::fitting<row<20>, frugal<arena<every<3>> - 1>>>);
-  static_assert(detail::least_arena<row<20>, candidate<3>>() == arena<every<3>>);
-  static_assert(detail::least_arena<row<20>, candidate<2>>() == arena<every<2>>);
+  static_assert(std::is_void_v<fitting<row<20>, frugal<arena<every<3>> - 1>>>);
+  static_assert(least_arena<row<20>, candidate<3>>() == arena<every<3>>);
+  static_assert(least_arena<row<20>, candidate<2>>() == arena<every<2>>);
 }

@@ -27,10 +27,10 @@ struct source {
 
 template <class Policy>
 void is_the_constant() {
-  using constant = plan_of<source, Policy>;
-  const run_time_plan found = plan_route(source::value, constant::moves);
+  using constant = detail::plan_of<source, Policy>;
+  const detail::run_time_plan found = detail::plan_route(source::value, constant::moves);
   REQUIRE(found.training.count == constant::schedule.count);
-  CHECK(found.training.turn == constant::schedule.turn);
+  CHECK(found.training.loss == constant::schedule.loss);
   CHECK(found.training.lasting == constant::schedule.lasting);
   for (std::size_t t = 0; t < found.training.count; ++t) {
     CHECK(found.training.storage[t] == constant::schedule.storage[t]);
@@ -52,5 +52,5 @@ TEST_CASE("a route planned when the program runs is planned as the compiler plan
 TEST_CASE("a route that is no walk up and back is refused") {
   auto moves = moves_of<store_all>(source::value);
   moves.erase(moves.begin() + 12);
-  CHECK_THROWS_WITH_AS(plan_route(source::value, moves), doctest::Contains("a backward is missing"), error);
+  CHECK_THROWS_WITH_AS(detail::plan_route(source::value, moves), doctest::Contains("a backward is missing"), error);
 }

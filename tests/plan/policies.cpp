@@ -13,6 +13,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -145,13 +146,13 @@ TEST_CASE("policies: sqrt_n cuts into segments whose lengths differ by one at mo
 }
 
 namespace {
-constexpr std::array<stage, 1> int_stage{stage{.type = detail::spelling<int>()}};
+constexpr std::array<stage, 1> int_stage{stage{.type = spelling<int>()}};
 constexpr chain one_int{.stages = int_stage};
 } // namespace
 
 TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
   std::vector<stage> stages(8, dropout(4));
-  for (const std::size_t i : std::vector<std::size_t>{2, 3, 6}) stages[i].type = detail::spelling<int>();
+  for (const std::size_t i : std::vector<std::size_t>{2, 3, 6}) stages[i].type = spelling<int>();
   const chain c{.stages = stages};
   CHECK(at<named<int>>::accepts(c));
   CHECK(at<named<int>, 7>::accepts(c));

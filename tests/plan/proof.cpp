@@ -15,6 +15,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -77,12 +78,12 @@ traces traces_of(const chain& c, const op& o) {
   switch (o.kind) {
   case op_kind::forward:
     (o.absorbed ? out.writes : out.reads).insert({'v', i});
-    if (!o.recomputes) out.reads.insert({'u', 0}); // before the turn
+    if (!o.recomputes) out.reads.insert({'u', 0}); // before the loss
     if (o.wants_output) out.writes.insert({'v', i + 1});
     if (o.wants_tape) out.writes.insert({'t', i});
     out.writes.insert({'r', i}); // has run
     break;
-  case op_kind::turn:
+  case op_kind::loss:
     out.reads.insert({'v', i});
     out.writes.insert({'g', i});
     out.writes.insert({'u', 0});

@@ -12,6 +12,7 @@
 #include <cairn/plan/revolve.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

@@ -8,13 +8,13 @@
 using namespace cairn;
 
 TEST_CASE("run_time_plan: it owns its arrays, so it can be copied and moved") {
-  run_time_plan one;
+  detail::run_time_plan one;
   one.training.storage.make_room(2);
   one.training.count = 1;
   one.training.storage[0].position = 7;
-  run_time_plan two = one;
+  detail::run_time_plan two = one;
   two.training.storage[0].position = 9;
   CHECK(one.training.ops()[0].position == 7);
-  const run_time_plan three = std::move(two);
+  const detail::run_time_plan three = std::move(two);
   CHECK(three.training.ops()[0].position == 9);
 }

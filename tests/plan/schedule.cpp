@@ -14,6 +14,7 @@
 #include "chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -24,7 +25,7 @@ op forward(std::uint32_t i, bool output, bool tape = false, bool again = false) 
 op backward(std::uint32_t i, bool gradient = true) {
   return {.kind = op_kind::backward, .wants_input_gradient = gradient, .position = i};
 }
-op turn(std::uint32_t n) { return {.kind = op_kind::turn, .position = n}; }
+op loss(std::uint32_t n) { return {.kind = op_kind::loss, .position = n}; }
 op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .position = k}; }
 op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
 op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
@@ -43,7 +44,7 @@ TEST_CASE("schedule: what each op is for, and a discard after the last reader") 
                                  forward(1, true, true),
                                  discard_value(1),
                                  forward(2, true),
-                                 turn(3),
+                                 loss(3),
                                  discard_value(3),
                                  backward(2),
                                  discard_value(2),
@@ -107,12 +108,12 @@ TEST_CASE("schedule: nobody discards what is lent") {
   CHECK(count(others, backward(0, true)) == 1);
 }
 
-TEST_CASE("schedule: what lasts over the turn") {
+TEST_CASE("schedule: what lasts over the loss") {
   const std::vector<stage> stages{dense(8, 8), gelu(8), dense(8, 8), dense(8, 8)};
   const chain c{.stages = stages, .input = {32, 0}, .lent = true};
   const auto stored = complete<16, 100>(c, moves_of<store_all>(c));
   CHECK(stored.storage[stored.lasting - 1] ==
-        forward(2, true)); // the last forward makes what only the turn reads
+        forward(2, true)); // the last forward makes what only the loss reads
   CHECK(stored.lasting_output);
   const auto again = complete<16, 100>(c, moves_of<recompute_all>(c));
   CHECK(again.lasting > 0);
@@ -120,7 +121,7 @@ TEST_CASE("schedule: what lasts over the turn") {
         forward(2, true)); // the first backward reads the value of the stage below
   const auto up = complete<16, 100>(c, moves_of<forward_pass>(c));
   CHECK(up.lasting == 0);
-  CHECK(up.turn + 2 == up.count);
+  CHECK(up.loss + 2 == up.count);
 }
 
 namespace {
@@ -145,7 +146,7 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   const chain lent{.stages = stages, .input = {64, 0}, .lent = true};
   const auto of_composite = complete<16, 100>(lent, moves);
   CHECK(bool(prove<16>(lent, of_composite.ops())));
-  CHECK(of_composite.turn == 3); // forward 0, forward 1, discard value 1, turn
+  CHECK(of_composite.loss == 3); // forward 0, forward 1, discard value 1, loss
   CHECK(of_composite.storage[5] == forward(0, true, false, true));
   CHECK(of_composite.lasting == 0); // the way back makes all that it reads
   // Its output stays where it is, if it is lent: only what the way back lacks is made again.
@@ -159,10 +160,10 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   std::size_t runs = 0;
   for (const op& o : kept.ops()) runs += o.kind == op_kind::forward && o.position == 1;
   CHECK(runs == 1);
-  // At the root it is done before the turn; what was made before is read by forward 1 only.
+  // At the root it is done before the loss; what was made before is read by forward 1 only.
   const chain root{.stages = stages, .input = {64, 0}};
   const auto of_root = complete<16, 100>(root, moves);
   CHECK(bool(prove<16>(root, of_root.ops())));
-  CHECK(of_root.turn == 4);
+  CHECK(of_root.loss == 4);
   CHECK(of_root.storage[3] == forward(0, true, false, true));
 }

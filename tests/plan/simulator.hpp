@@ -17,6 +17,8 @@
 
 namespace cairn::testing {
 
+using namespace detail;
+
 // The content of a line: whose it is, and of which number.
 enum class owner : int { nobody, value, gradient, tape, workspace, leftover, window };
 using content = std::pair<owner, std::size_t>;
@@ -45,9 +47,9 @@ public:
     for (std::size_t t = 0; t < ops_.size() && wrong_.empty(); ++t) {
       now_ = t;
       const op& o = ops_[t];
-      if (o.kind == op_kind::turn) {
+      if (o.kind == op_kind::loss) {
         up = false;
-        turn(until > t);
+        loss(until > t);
       } else if (!up || t < until) {
         step(o, !up || whole || t + 1 != until);
       }
@@ -101,7 +103,7 @@ private:
       open_windows(o.position);
       o.absorbed ? absorbed_backward(o) : backward(o);
       return close_windows(o.position);
-    case op_kind::turn: return;
+    case op_kind::loss: return;
     case op_kind::discard_value: return discard(value_bytes(o.position));
     case op_kind::discard_gradient: return discard(value_bytes(o.position));
     case op_kind::discard_tape: return discard(chain_.tape_bytes(o.position));
@@ -149,7 +151,7 @@ private:
     write(at.output, value_bytes(i + 2), {owner::value, i + 2});
   }
 
-  void turn(bool with_output) {
+  void loss(bool with_output) {
     const bool back = next_work() < ops_.size();
     if (with_output) read_value("the output", at_[now_].input, n_);
     if (!chain_.lent) {
@@ -226,7 +228,7 @@ private:
   }
 
   void end() {
-    if (chain_.lent && ops_.back().kind != op_kind::turn && first_gradient_.where != region::none)
+    if (chain_.lent && ops_.back().kind != op_kind::loss && first_gradient_.where != region::none)
       read_gradient("the gradient of the input", first_gradient_, 0);
     if (chain_.lent && chain_.keeps_output_gradient)
       read_gradient("the output's gradient", {region::output_gradient, 0}, n_);

@@ -19,6 +19,7 @@
 #include "../net/layers.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
@@ -72,7 +73,7 @@ constexpr std::size_t value = 4 * 16 * sizeof(float); // 16 floats of 4 samples
 
 template <class Policy, class Net, std::size_t Batch = 4>
 std::vector<network_line> lines() {
-  return detail::lines_of<blueprint_of<checkpoint<Policy, Net>, Batch>, Net>();
+  return lines_of<blueprint_of<checkpoint<Policy, Net>, Batch>, Net>();
 }
 
 void check(const network_line& line, const std::string& name, std::size_t level, std::size_t times,
@@ -119,8 +120,8 @@ void check_sums() {
   CHECK(stages == plan::size);
   CHECK(forwards == planned);
   CHECK(work == flops(plan::whole, plan::training.ops()));
-  // At the turn what is kept lives, and the output, on which its gradient lies.
-  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.turn]);
+  // At the loss what is kept lives, and the output, on which its gradient lies.
+  CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.loss]);
 }
 
 } // namespace
@@ -137,8 +138,8 @@ TEST_CASE("network_lines: a small network that stores everything, computed by ha
   check(l[4], "ReLU", 1, 2, 0, 2, 2, 0, 2 * value, 2 * (16 + 16));
   check(l[5], "Linear<16, 4>", 0, 1, 68, 1, 0, 0, 0, 132 + 260);
   CHECK(l[2].positions == std::vector<std::size_t>{2, 3});
-  CHECK(l[2].output_shape == shape{16});
-  CHECK(l[5].output_shape == shape{4});
+  CHECK((l[2].outputs.size() == 1 && l[2].outputs[0].extents == shape{16}));
+  CHECK((l[5].outputs.size() == 1 && l[5].outputs[0].extents == shape{4}));
 }
 
 TEST_CASE("network_lines: the same under sqrt_n") {

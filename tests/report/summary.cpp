@@ -19,6 +19,8 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
+#include "../layer/several_layers.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -75,7 +77,7 @@ void check_forwards() {
   train.step(x, y);
   const auto after = tallied(std::make_index_sequence<11>{});
   std::vector<std::size_t> found(11, 0);
-  for (const network_line& line : summary<model, 2>().lines)
+  for (const detail::network_line& line : summary<model, 2>().lines)
     if (const std::size_t at = line.name.find("Tally<"); at != std::string::npos)
       found.at(std::stoul(line.name.substr(at + 6))) += line.forwards;
   for (std::size_t id = 0; id < 11; ++id) CHECK_MESSAGE(found[id] == after[id] - before[id], "Tally ", id);
@@ -154,6 +156,31 @@ TEST_CASE("summary: what is frozen stays frozen without checkpointing, and is no
   CHECK_FALSE(summary<plain, 4>().checkpointed);
   CHECK(s.lines.at(0).name == "frozen");
   CHECK(s.lines.at(3).name == "checkpoint<recompute_all>");
+}
+
+TEST_CASE("summary: frozen parameters are counted apart from those that are learnt") {
+  // 144 of the first Linear and twice 272 of the block in a block; 272 + 68 are learnt.
+  using base = frozen<Sequential<Linear<8, 16>, Repeat<2, Residual<ReLU, Linear<16, 16>>>>>;
+  const auto s = summary<Sequential<base, Residual<Linear<16, 16>>, Linear<16, 4>>, 4>();
+  CHECK((s.parameters == 340 && s.frozen == 688));
+  CHECK((s.lines.at(0).name == "frozen" && s.lines.at(0).frozen == 688 && s.lines.at(0).parameters == 0));
+  CHECK((s.lines.at(1).frozen == 144 && s.lines.at(2).frozen == 544));
+  CHECK(s.lines.at(5).frozen == 0);
+  const std::string text = s.text();
+  CHECK(text.find("340 parameters in 1.38 KiB, 688 frozen") != std::string::npos);
+  CHECK(text.find("688 frozen  ") != std::string::npos);
+  CHECK(text.find("340 + 688 frozen  ") != std::string::npos); // the total
+}
+
+TEST_CASE("summary: of a stage with several outputs all are shown, and nothing that goes past it") {
+  using net = Sequential<Inputs<dims<6>>, Linear<6, 4>, testing::Split, ReLU, testing::Gated, Linear<4, 5>>;
+  const auto s = summary<net, 3>();
+  std::vector<std::size_t> made;
+  for (const detail::network_line& line : s.lines) made.push_back(line.outputs.size());
+  CHECK(made == std::vector<std::size_t>{1, 1, 2, 1, 1, 1}); // the gate goes past the ReLU
+  const std::string text = s.text();
+  CHECK(text.find("Split   (3, 4) (3, 4)  ") != std::string::npos);
+  CHECK(text.find("ReLU             (3, 4)         ") != std::string::npos);
 }
 
 TEST_CASE("summary: with ddp each line says in which buckets its gradients leave") {

@@ -18,21 +18,27 @@ struct rated {
   double learning_rate = 0;
 };
 struct stateful : rated {
-  static constexpr std::size_t max_states = 1;
   std::size_t states() const { return 1; }
 };
 struct for_float : stateful {
   void update(cpu::queue&, const update_call<float>&) const {}
 };
+struct with_a_setting : for_float {
+  double settings() const { return learning_rate; }
+};
+struct without_a_choice : for_float {
+  static void is_special(const tensor&) {}
+};
 
 template <class O, class T = float>
-constexpr int steps = checked_optimizer<O, cpu::queue, T>::steps;
+constexpr int steps = detail::checked_optimizer<O, cpu::queue, T>::steps;
 
 } // namespace
 
-// The sentences are in tests/compile_fail/own_optimizer_update.cpp and loss_and_optimizer.cpp.
+// The messages are in tests/compile_fail/own_optimizer_*.cpp and loss_and_optimizer.cpp.
 TEST_CASE("checked_optimizer: the first requirement that does not hold") {
   static_assert(steps<pinned> == 0 && steps<int> == 1 && steps<rated> == 2 && steps<stateful> == 3);
-  static_assert(steps<for_float> == 4 && steps<for_float, double> == 3);
-  static_assert(steps<SGD> == 4 && steps<AdamW, double> == 4);
+  static_assert(steps<for_float> == 6 && steps<for_float, double> == 3);
+  static_assert(steps<with_a_setting> == 4 && steps<without_a_choice> == 5);
+  static_assert(steps<SGD> == 6 && steps<AdamW, double> == 6 && steps<parameter_groups<vectors_only, SGD>> == 6);
 }

@@ -10,17 +10,18 @@
 #include <doctest/doctest.h>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 
 using Net = Sequential<Linear<4, 8>, Linear<8, 3>>;
 using queue = cpu::queue;
 
-template <class Culprit, class Model, class Loss = MSELoss, class Optimizer = SGD, class Batch = batch<2>,
+template <class Diagnostic, class Model, class Loss = MSELoss, class Optimizer = SGD, class Batch = batch<2>,
           class T = float, class Device = cpu>
 constexpr bool names =
-    std::is_same_v<typename detail::training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type,
-                   Culprit>;
+    std::is_same_v<typename training_diagnostic<Model, Loss, Optimizer, Batch, T, Device>::type,
+                   Diagnostic>;
 
 struct shapes_only {
   static constexpr reads backward_reads = reads::nothing;
@@ -29,10 +30,10 @@ struct shapes_only {
 
 } // namespace
 
-// The sentences are in tests/compile_fail/.
-TEST_CASE("checked_training: what fits has no culprit") {
-  static_assert(names<detail::nothing_wrong, Net>);
-  static_assert(names<detail::nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback>, CrossEntropyLoss>);
+// The messages are in tests/compile_fail/.
+TEST_CASE("checked_training: what fits has no diagnostic") {
+  static_assert(names<nothing_wrong, Net>);
+  static_assert(names<nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback>, CrossEntropyLoss>);
 }
 
 TEST_CASE("checked_training: each argument by itself, in the order in which one reads them") {

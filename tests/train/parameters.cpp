@@ -25,11 +25,11 @@ struct block {
   std::vector<T> numbers = std::vector<T>(plan::parameter_block, T(-7));
   std::vector<T> buffers = std::vector<T>(plan::state_block, T(-7));
 
-  explicit block(seed s) { initialize(code(), std::span(numbers), std::span(buffers), s); }
-  static const auto& code() { return program_of<plan, T, cpu::queue>; }
+  explicit block(seed s) { detail::initialize(code(), std::span(numbers), std::span(buffers), s); }
+  static const auto& code() { return detail::program_of<plan, T, cpu::queue>; }
   template <class F>
   void for_each(F&& f) {
-    for_each_parameter(code(), std::span(numbers), std::span(buffers), f);
+    detail::for_each_parameter(code(), std::span(numbers), std::span(buffers), f);
   }
 };
 
@@ -154,7 +154,7 @@ TEST_CASE("parameters: uniform, normal, truncated normal and constant initial va
   block<Sequential<Started>, 4, double> b(seed{1});
   std::map<std::string, std::vector<double>> found;
   b.for_each([&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
-  for_each_buffer(b.code(), std::span(b.numbers), std::span(b.buffers),
+  detail::for_each_buffer(b.code(), std::span(b.numbers), std::span(b.buffers),
                   [&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
   REQUIRE(found.size() == 7);
   CHECK(found["0.constant"] == std::vector<double>(3, 2));

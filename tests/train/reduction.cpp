@@ -9,6 +9,7 @@
 #include <cairn/train/reduction.hpp>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

@@ -32,8 +32,8 @@ TEST_CASE("samples: what numbers are") {
                 numbers<std::array<int, 3>>);
   static_assert(numbers<tensor_view<const double>> && numbers<row_major> && numbers<xt::xtensor<float, 2>>);
   static_assert(!numbers<std::list<float>> && !numbers<float> && !numbers<std::vector<std::string>>);
-  static_assert(std::is_same_v<number_of<std::span<const float>>, float>);
-  static_assert(std::is_same_v<number_of<std::vector<unsigned char>>, unsigned char>);
+  static_assert(std::is_same_v<detail::number_of<std::span<const float>>, float>);
+  static_assert(std::is_same_v<detail::number_of<std::vector<unsigned char>>, unsigned char>);
 }
 
 TEST_CASE("samples: every kind of array is read in place and gives the same bits") {

@@ -11,7 +11,6 @@ namespace testing {
 
 // Writes the gradients down in its state, and NaNs over the parameters and the gradients themselves.
 struct used_up {
-  static constexpr std::size_t max_states = 1;
   double learning_rate = 1;
 
   std::size_t states() const { return 1; }

@@ -6,9 +6,7 @@
 
 #include <cairn/comm/communicator.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class C, class Queue, class T>
 concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) {
@@ -30,7 +28,7 @@ constexpr int communicator_steps() {
   return 5;
 }
 
-struct communicator_sentences {
+struct communicator_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -59,12 +57,10 @@ struct communicator_sentences {
   }
 };
 
-} // namespace detail
-
-// A communicator for queues of type Queue, as the culprit of an error (core/explain.hpp) if it is none.
-template <class C, class Queue = detail::queue_of_any_device>
-struct checked_communicator : detail::communicator_sentences {
-  static constexpr int steps = detail::communicator_steps<C, Queue>();
+// A communicator for queues of type Queue, as the diagnostic of an error (core/explain.hpp) if it is none.
+template <class C, class Queue = queue_of_any_device>
+struct checked_communicator : communicator_message {
+  static constexpr int steps = communicator_steps<C, Queue>();
 };
 
-} // namespace cairn
+} // namespace cairn::detail

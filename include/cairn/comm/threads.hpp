@@ -21,6 +21,10 @@
 
 namespace cairn {
 
+class threads;
+
+namespace detail {
+
 // One rank of threads::run, and its communicator; called threads::rank. It is used by one thread at a time,
 // and lives as long as its body runs. Sums are taken in the order of the ranks, ((rank 0 + rank 1) + rank 2)
 // + …: their bits depend on no timing, and not on how a span was cut into calls.
@@ -51,15 +55,15 @@ public:
     // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
     template <class Queue>
     void wait(Queue&) {
-      if (detail::thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
+      if (thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
     }
 
   private:
     friend class thread_rank;
-    ticket(detail::thread_group& group, int rank, std::uint64_t call)
+    ticket(thread_group& group, int rank, std::uint64_t call)
         : group_(&group), rank_(rank), call_(call) {}
 
-    detail::thread_group* group_ = nullptr;
+    thread_group* group_ = nullptr;
     int rank_ = 0;
     std::uint64_t call_ = 0;
   };
@@ -74,38 +78,40 @@ public:
   // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
   template <class Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
-    return start({detail::rank_call::kind::sum_float, 0, span.data(), span.size()});
+    return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
   }
   template <class Queue>
   ticket all_reduce(Queue&, std::span<double> span) {
-    return start({detail::rank_call::kind::sum_double, 0, span.data(), span.size()});
+    return start({rank_call::kind::sum_double, 0, span.data(), span.size()});
   }
   template <class Queue>
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
       throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
                   std::to_string(size() - 1));
-    return start({detail::rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
+    return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
 
 private:
-  friend class threads;
-  thread_rank(detail::thread_group& group, int rank) : group_(group), rank_(rank) {}
+  friend class cairn::threads;
+  thread_rank(thread_group& group, int rank) : group_(group), rank_(rank) {}
 
-  ticket start(const detail::rank_call& asked) { return ticket(group_, rank_, group_.start(rank_, asked)); }
+  ticket start(const rank_call& asked) { return ticket(group_, rank_, group_.start(rank_, asked)); }
 
-  detail::thread_group& group_;
+  thread_group& group_;
   int rank_;
 };
 
 static_assert(communicator<thread_rank>);
+
+} // namespace detail
 
 // Several ranks in one process: threads{2}.run([&](threads::rank& rank) { … }) calls the body once for each
 // rank, each on a thread of its own (rank 0 on the caller's), and returns when all have returned. It can be
 // run again.
 class threads {
 public:
-  using rank = thread_rank;
+  using rank = detail::thread_rank;
 
   struct options {
     // How long a wait for other ranks lasts at most.

@@ -7,8 +7,8 @@ namespace cairn {
 
 namespace detail {
 
-// The sentence for a batch without room, which is a culprit of an error (core/explain.hpp).
-struct batch_sentence {
+// The message for a batch without room, which is the diagnostic of an error (core/explain.hpp).
+struct batch_message {
   template <class Batch>
   static constexpr bool right() {
     static_assert(Batch::asked > 0,
@@ -22,7 +22,7 @@ struct batch_sentence {
 // How many samples a step has room for, as a type: the memory plan is made from it. It is a capacity; a step takes
 // any number of rows from 1 up to it.
 template <std::size_t N>
-struct batch : detail::batch_sentence {
+struct batch : detail::batch_message {
   static constexpr std::size_t asked = N;
   // After the error there is room for one, so that no other error follows.
   static constexpr std::size_t size = batch::template right<batch>() ? N : 1;

@@ -16,6 +16,8 @@ enum class element : unsigned char {
   int32,       // std::int32_t: tokens, labels
 };
 
+namespace detail {
+
 // How many bytes one element of each kind has.
 struct element_sizes {
   std::size_t real = 0;
@@ -28,5 +30,7 @@ struct element_sizes {
 
 template <class T>
 inline constexpr element_sizes sizes_of{sizeof(T), sizeof(accumulated<T>)};
+
+} // namespace detail
 
 } // namespace cairn

@@ -6,14 +6,12 @@
 
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 constexpr std::string_view spelled() {
 #if defined(__clang__) || defined(__GNUC__)
-  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1}; // its length is known: nobody counts
+  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1}; // its length is known, and not counted
 #else
   return __FUNCSIG__;
 #endif
@@ -35,32 +33,28 @@ constexpr bool same_spelling(const char* a, const char* b) {
   return false;
 }
 
-} // namespace detail
-
 // The name of a type as the compiler spells it, without this library's namespace in front. Two compilers may spell a
 // template argument differently (8 and 8UL).
 template <class T>
 constexpr std::string_view type_name() {
-  std::string_view name = detail::spelled<T>();
-  name.remove_prefix(detail::spelled_before);
+  std::string_view name = spelled<T>();
+  name.remove_prefix(spelled_before);
   // g++ appends what it knows of std::string_view; the name ends where that of `double` did.
-  name.remove_suffix(detail::spelled_after);
+  name.remove_suffix(spelled_after);
   if (name.substr(0, 7) == "cairn::") name.remove_prefix(7);
   return name;
 }
 
-// How a fault that the compiler finds is told in one error. A culprit is a type made to be read: its name and its template
-// arguments are what the reader needs. It has a sentence, a base class with right<Culprit>(), which asserts and is false.
+// How a fault that the compiler finds becomes one error. A diagnostic is a type made to be read: its name and its template
+// arguments are what the reader needs. It has a message, a base class with right<Diagnostic>(), which asserts and is false.
 // The static_assert stands in a function because a class in which one has failed is no class any more for clang, and
-// everybody who uses it gives an error of his own.
+// every use of it gives another error.
 
-namespace detail {
-
-// False for every culprit: a compiler that shows the condition of a static_assert shows the culprit in its first line.
-template <class Culprit>
+// False for every diagnostic: a compiler that shows the condition of a static_assert shows the diagnostic in its first line.
+template <class Diagnostic>
 inline constexpr bool is_right = false;
 
-// The culprit where nothing is wrong.
+// The diagnostic where nothing is wrong.
 struct nothing_wrong {
   template <class>
   static constexpr bool right() {
@@ -68,13 +62,13 @@ struct nothing_wrong {
   }
 };
 
-// Says what is wrong, in one error; nothing if the culprit is nothing_wrong.
-template <class Culprit>
+// Says what is wrong, in one error; nothing if the diagnostic is nothing_wrong.
+template <class Diagnostic>
 constexpr bool refuse() {
-  return Culprit::template right<Culprit>();
+  return Diagnostic::template right<Diagnostic>();
 }
 
-struct joint_sentence {
+struct joint_message {
   template <class Joint>
   static constexpr bool right() {
     static_assert(is_right<Joint>,
@@ -84,13 +78,11 @@ struct joint_sentence {
   }
 };
 
-} // namespace detail
-
 // What stands before the first layer of a network.
 struct network_input {};
 
 // The joint between two stages that do not fit. Inside a block the position is that in the block.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint : detail::joint_sentence {};
+struct joint : joint_message {};
 
-} // namespace cairn
+} // namespace cairn::detail

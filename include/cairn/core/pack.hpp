@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A list of types, one of them at each position.
 template <class... Types>
@@ -16,8 +16,6 @@ template <class T>
 struct type_of {
   using type = T;
 };
-
-namespace detail {
 
 template <std::size_t Position, class T>
 struct leaf {};
@@ -38,11 +36,9 @@ struct leaves_of<pack<Types...>> {
   using type = leaves<std::make_index_sequence<sizeof...(Types)>, Types...>;
 };
 
-} // namespace detail
-
 // The type at a position of a pack.
 template <std::size_t Position, class Pack>
-using pack_element = typename decltype(detail::find<Position>(
-    static_cast<typename detail::leaves_of<Pack>::type*>(nullptr)))::type;
+using pack_element = typename decltype(find<Position>(
+    static_cast<typename leaves_of<Pack>::type*>(nullptr)))::type;
 
-} // namespace cairn
+} // namespace cairn::detail

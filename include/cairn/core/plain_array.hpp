@@ -3,12 +3,10 @@
 
 #include <cstddef>
 
-namespace cairn {
+namespace cairn::detail {
 
 // The capacity of an array whose size is known only when the program runs.
 inline constexpr std::size_t at_run_time = static_cast<std::size_t>(-1);
-
-namespace detail {
 
 // A capacity with `more` items of room, of what may be known only at run time.
 constexpr std::size_t plus(std::size_t capacity, std::size_t more) {
@@ -82,6 +80,4 @@ private:
   std::size_t size_ = 0;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

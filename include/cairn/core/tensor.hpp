@@ -87,6 +87,8 @@ struct tensor {
   }
 };
 
+namespace detail {
+
 // Tensors in an order, at most `Most`. Everything that finds one of them does so by its index here.
 template <std::size_t Most>
 struct tensors_up_to {
@@ -129,8 +131,12 @@ struct tensors_up_to {
   }
 };
 
+} // namespace detail
+
 // What a layer says of itself.
-using tensor_list = tensors_up_to<8>;
+using tensor_list = detail::tensors_up_to<8>;
+
+namespace detail {
 
 // How many tensors one stage may hand to the next, and what it hands on: a value.
 inline constexpr std::size_t most_tensors = 4;
@@ -138,8 +144,6 @@ using value_list = tensors_up_to<most_tensors>;
 
 // Some tensors of a list: bit k stands for tensor k.
 using tensor_set = std::uint8_t;
-
-namespace detail {
 
 constexpr bool contains(tensor_set set, std::size_t k) { return ((set >> k) & 1U) != 0; }
 constexpr tensor_set first_tensors(std::size_t count) { return static_cast<tensor_set>((1U << count) - 1U); }

@@ -28,6 +28,8 @@ struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
 
+namespace detail {
+
 // Any other tensor that layers hand on.
 template <element Type, bool PerBatch, bool HasGradient, std::size_t... Extents>
 struct other_tensor {
@@ -38,8 +40,6 @@ struct other_tensor {
     return out;
   }();
 };
-
-namespace detail {
 
 template <class>
 inline constexpr int kind_of_tensor = 0; // none
@@ -54,25 +54,23 @@ inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
 
-} // namespace detail
-
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
-  static_assert(((detail::kind_of_tensor<Types> != 0) && ...),
+  static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
                 "constant<extents...> or batch_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
-    ((detail::kind_of_tensor<Types> == kind ? out.push_back(Types::value) : void()), ...);
+    ((kind_of_tensor<Types> == kind ? out.push_back(Types::value) : void()), ...);
     return out;
   }
   static constexpr tensor_list tensors = list(1);
   static constexpr tensor_list constants = list(2);
   static constexpr bool in_order = [] {
     int before = 1;
-    for (const int kind : {1, detail::kind_of_tensor<Types>...}) {
+    for (const int kind : {1, kind_of_tensor<Types>...}) {
       if (kind < before) return false;
       before = kind;
     }
@@ -85,8 +83,6 @@ struct tensors_of<dims<Extents...>> {
   static constexpr tensor_list constants{};
   static constexpr bool in_order = true;
 };
-
-namespace detail {
 
 // A description that is a constant, as a type. Source::value is the tensor.
 template <class Source, bool IsConstant = false, class = std::make_index_sequence<Source::value.extents.rank>>

@@ -21,7 +21,7 @@ struct tensors {
 
   byte* block = nullptr; // null: none of them is there
   const std::size_t* offsets = nullptr;
-  tensor_set there = detail::all_tensors;
+  detail::tensor_set there = detail::all_tensors;
 
   T* operator[](std::size_t k) const { return as<std::remove_const_t<T>>(k); }
   // Of a tensor of integers, or of sums.

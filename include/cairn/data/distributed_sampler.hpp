@@ -29,7 +29,7 @@ struct sampler_options {
 class distributed_sampler {
 public:
   // `ranks` is a communicator, or anything else with rank() and size().
-  template <ranked Ranks, std::integral Epoch>
+  template <detail::ranked Ranks, std::integral Epoch>
   distributed_sampler(const Ranks& ranks, Epoch epoch, sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), epoch, options) {}
 
@@ -54,7 +54,7 @@ public:
   void order(std::size_t samples, std::vector<std::size_t>& indices) const {
     const std::size_t own = count(samples);
     const std::size_t total = own * here_.size;
-    if (options_.shuffle) permute(indices, samples, options_.seed, epoch_);
+    if (options_.shuffle) detail::permute(indices, samples, options_.seed, epoch_);
     else {
       indices.resize(samples);
       for (std::size_t i = 0; i < samples; ++i) indices[i] = i;

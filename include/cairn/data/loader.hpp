@@ -168,7 +168,7 @@ private:
       const std::size_t sample = indices_[index * rows_ + row];
       const std::span<input_type> input(into.input(row), sample_shape_.size());
       dataset_->read(sample, input, std::span<target_type>(into.targets(row), targets_));
-      transform_(input, sample_shape_, sample_key(options_.seed, epoch_, sample));
+      transform_(input, sample_shape_, detail::sample_key(options_.seed, epoch_, sample));
     }
   }
 

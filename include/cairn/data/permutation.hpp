@@ -9,9 +9,7 @@
 
 #include <cairn/core/random.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A number in [0, bound) from 64 random bits: the upper half of their product (Lemire: Fast random integer generation
 // in an interval. 2019). Without a rejection step the bias is below bound / 2^64.
@@ -31,8 +29,6 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
 inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
 
-} // namespace detail
-
 // Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
 // counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
 // different machines have to agree.
@@ -40,7 +36,7 @@ inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::u
                     std::uint64_t step) {
   indices.resize(count);
   for (std::size_t i = 0; i < count; ++i) indices[i] = i;
-  const random_key key{.seed = seed ^ detail::shuffle_purpose, .step = step};
+  const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
   std::array<std::uint32_t, 4> block{};
   for (std::size_t i = count; i > 1;
        --i) { // element i - 1 is drawn from the first i; a block serves two draws
@@ -48,8 +44,8 @@ inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::u
     if (draw % 2 == 0) block = random_block(key, draw / 2);
     const std::size_t half = draw % 2 * 2;
     const std::uint64_t bits = (std::uint64_t{block[half]} << 32) | block[half + 1];
-    std::swap(indices[i - 1], indices[static_cast<std::size_t>(detail::random_below(bits, i))]);
+    std::swap(indices[i - 1], indices[static_cast<std::size_t>(random_below(bits, i))]);
   }
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -27,14 +27,14 @@ concept sample_order = requires(const S& s, std::size_t n, std::vector<std::size
   s.order(n, indices);
 };
 
+namespace detail {
+
 // Anything that knows its rank and how many there are: a communicator, or the user's own type.
 template <class R>
 concept ranked = requires(const R& ranks) {
   { ranks.rank() } -> std::convertible_to<std::size_t>;
   { ranks.size() } -> std::convertible_to<std::size_t>;
 };
-
-namespace detail {
 
 // Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws where it is negative.
 template <std::integral I>
@@ -72,4 +72,5 @@ constexpr rank_share checked_share(I rank, J size, const char* whose) {
 }
 
 } // namespace detail
+
 } // namespace cairn

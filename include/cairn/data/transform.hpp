@@ -22,13 +22,17 @@ concept sample_transform = requires(const F& f, std::span<T> sample, const shape
   f(sample, sample_shape, key);
 };
 
+namespace detail {
+
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
   // A key's position has 32 bits; samples beyond them move on to another seed.
-  return {.seed = (seed ^ detail::transform_purpose) + (sample >> 32) * 0x9E3779B97F4A7C15U,
+  return {.seed = (seed ^ transform_purpose) + (sample >> 32) * 0x9E3779B97F4A7C15U,
           .step = epoch,
           .position = static_cast<std::uint32_t>(sample)};
 }
+
+} // namespace detail
 
 // Leaves the sample as it is.
 struct no_transform {

@@ -46,8 +46,8 @@ public:
   private:
     static std::byte* allocate(std::size_t bytes) {
       if (bytes == 0) return nullptr;
-      void* const block = ::operator new (align_up(bytes), std::align_val_t{alignment});
-      return static_cast<std::byte*>(std::memset(block, 0, align_up(bytes)));
+      void* const block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment});
+      return static_cast<std::byte*>(std::memset(block, 0, detail::align_up(bytes)));
     }
 
     std::byte* data_ = nullptr;

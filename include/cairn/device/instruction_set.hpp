@@ -6,7 +6,7 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What kernels are written for; a later one includes those before it. `avx2` includes FMA, `avx512` the parts
 // F, VL, DQ and BW. On machines that are no x86-64 everything is plain: C++ of which the compiler makes the
@@ -36,4 +36,4 @@ inline instruction_set widest_instruction_set() {
   return widest;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

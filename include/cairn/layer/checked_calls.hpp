@@ -3,9 +3,7 @@
 
 #include <cairn/layer/layer.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class L, class Queue, class T>
 concept has_forward = requires(Queue& queue, const forward_call<T>& call) {
@@ -16,7 +14,7 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
   L::backward(queue, call);
 };
 
-struct calls_sentences {
+struct calls_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -33,14 +31,12 @@ struct calls_sentences {
   }
 };
 
-} // namespace detail
-
-// The two functions of a layer, for numbers of type T on a device whose queue is Queue, as the culprit of an error
+// The two functions of a layer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error
 // (core/explain.hpp) if one cannot be called.
 template <class L, class Queue, class T>
-struct checked_calls : detail::calls_sentences {
-  static constexpr bool forward = detail::has_forward<L, Queue, T>;
-  static constexpr bool backward = detail::has_backward<L, Queue, T>;
+struct checked_calls : calls_message {
+  static constexpr bool forward = has_forward<L, Queue, T>;
+  static constexpr bool backward = has_backward<L, Queue, T>;
 };
 
-} // namespace cairn
+} // namespace cairn::detail

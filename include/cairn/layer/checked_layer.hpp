@@ -7,9 +7,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/layer_members.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Has it none of the members that every layer has?
 template <class L>
@@ -19,7 +17,7 @@ constexpr bool is_no_layer() {
   else return requires { &layer_and_names<L>::outputs; } && requires { &layer_and_names<L>::backward_reads; };
 }
 
-struct layer_sentences {
+struct layer_message {
   template <class Checked, class L = typename Checked::type>
   static constexpr bool right() {
     constexpr bool none = !right_layer<L> && is_no_layer<L>();
@@ -69,12 +67,10 @@ struct layer_sentences {
   }
 };
 
-} // namespace detail
-
-// A type that stands where a layer should, as the culprit of an error (core/explain.hpp) if it is none.
+// A type that stands where a layer should, as the diagnostic of an error (core/explain.hpp) if it is none.
 template <class L>
-struct checked_layer : detail::layer_sentences {
+struct checked_layer : layer_message {
   using type = L;
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -62,8 +62,8 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
 // should be smooth at numbers of 0.1 … 1 in size.
 template <layer L>
 std::string gradient_fault(const tensor_list& inputs, const tensor_list& constants = {}) {
-  static_assert(checked_layer<L>::template right<checked_layer<L>>());
-  using calls = checked_calls<L, cpu::queue, double>;
+  static_assert(detail::checked_layer<L>::template right<detail::checked_layer<L>>());
+  using calls = detail::checked_calls<L, cpu::queue, double>;
   static_assert(calls::template right<calls>());
   return detail::fault_of(detail::functions_of<L, double>(), inputs, constants);
 }

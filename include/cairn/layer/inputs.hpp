@@ -18,10 +18,10 @@ namespace cairn {
 // A constant has no gradient and is never copied: it is read where the caller has it.
 template <class... Tensors>
 struct Inputs {
-  static_assert(tensors_of<Tensors...>::in_order,
+  static_assert(detail::tensors_of<Tensors...>::in_order,
                 "Inputs: tensors come before constants; write Inputs<dims<...>, constant<...>>");
-  static constexpr tensor_list inputs = tensors_of<Tensors...>::tensors;
-  static constexpr tensor_list constants = tensors_of<Tensors...>::constants;
+  static constexpr tensor_list inputs = detail::tensors_of<Tensors...>::tensors;
+  static constexpr tensor_list constants = detail::tensors_of<Tensors...>::constants;
   static_assert(inputs.size() > 0, "Inputs: a network takes at least one tensor dims<...>");
 
   static constexpr std::size_t takes = inputs.size();

@@ -282,7 +282,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.backward_workspace = trained::memory.backward_workspace;
     f.ends = ends;
     f.writes_output = last_writes_output;
-    for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+    for (std::size_t t = training.loss + 1; t < training.count; ++t) {
       const op& o = training.storage[t];
       const bool first = o.position == 0;
       const bool last = o.position + 1 == size;
@@ -301,7 +301,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.forward_flops = flops(whole, evaluated::schedule.ops());
     f.tape_flops = part(0, training.lasting);
     f.input_gradient_flops = stages[0].input_gradient_flops;
-    f.backward_flops = part(training.turn, training.count);
+    f.backward_flops = part(training.loss, training.count);
     return f;
   }();
 
@@ -334,8 +334,6 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   }();
 };
 
-} // namespace detail
-
 // Everything that the compiler knows of one training step of a chain of layers: values, stages, schedule, where every
 // byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
 // that none comes near a compiler's limit.
@@ -345,10 +343,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 // whose chain it is (void: the whole network), Update when its gradients are used. A chain inside has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
 struct blueprint
-    : detail::drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename detail::flattened<Body>::elements,
-                    std::make_index_sequence<detail::flattened<Body>::elements::size>> {};
-
-namespace detail {
+    : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
+                    std::make_index_sequence<flattened<Body>::elements::size>> {};
 
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
@@ -369,7 +365,7 @@ struct whole_blueprint<Model, Batch, T, Update, false>
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update of one
 // of these. What Update says counts for the last only: one rank uses the gradients of each layer at once. A network that
 // cannot be one is a compile error, see net/wrong_network.hpp.
-template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 
 // The bytes of the one arena in which a training step of at most Batch samples takes place: activations, tapes, their

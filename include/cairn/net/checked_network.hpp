@@ -16,7 +16,7 @@
 #include <cairn/net/wrong_network.hpp>
 
 // A network is looked at before anything is made of it: first each part by itself, then the values along it. The answer is a
-// type, the culprit of an error (core/explain.hpp) or nothing_wrong; a right network pays for a few constants.
+// type, the diagnostic of an error (core/explain.hpp) or nothing_wrong; a right network pays for a few constants.
 
 namespace cairn::detail {
 
@@ -73,9 +73,9 @@ struct by_itself {
   }();
 };
 
-// The culprit that a part is which is not right by itself.
+// The diagnostic of a part that is not right by itself.
 template <class Part>
-constexpr auto part_culprit() {
+constexpr auto part_diagnostic() {
   if constexpr (made_of<Part>::as == part_kind::layer) return type_of<checked_layer<Part>>{};
   else if constexpr (!made_of<Part>::is_right) return type_of<typename made_of<Part>::wrong>{};
   else return type_of<typename made_of<Part>::empty>{};
@@ -112,9 +112,9 @@ concept known_at_once = requires {
 
 // The layer at which the compiler stops to work out shapes.
 template <class Body, class In, class Stages = std::make_index_sequence<flattened<Body>::stages>>
-struct constant_culprit;
+struct constant_diagnostic;
 template <class Body, class In, std::size_t... Stages>
-struct constant_culprit<Body, In, std::index_sequence<Stages...>> {
+struct constant_diagnostic<Body, In, std::index_sequence<Stages...>> {
   static constexpr std::size_t position = first_false({known_at_once<Body, In, Stages + 1>...});
   using type =
       shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
@@ -122,7 +122,7 @@ struct constant_culprit<Body, In, std::index_sequence<Stages...>> {
 
 // The first place where the values along a body stop to fit, or where a layer makes what is not used; perhaps none.
 template <class Body, class In, tensor_set Used = 1>
-struct value_culprit {
+struct value_diagnostic {
   static constexpr const auto& values = along<Body, In, Used>::value;
   using elements = typename flattened<Body>::elements;
 
@@ -160,7 +160,7 @@ struct value_culprit {
     using enters = entering<Chain>;
     if constexpr (along<Chain, enters>::value.fault != no_fault) {
       if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
-      else return type_of<typename value_culprit<Chain, enters>::type>{};
+      else return type_of<typename value_diagnostic<Chain, enters>::type>{};
     } else if constexpr (sizeof...(Others) > 0) {
       return inside<Block, Here>(pack<Others...>{});
     } else {
@@ -186,7 +186,7 @@ struct value_culprit {
   static auto in_chains(pack<Chain, Others...>) {
     constexpr std::size_t chains = made_of<pack_element<I, elements>>::parts::size;
     constexpr tensor_set used = chains > 1 ? 1U : values.used[I] & first_tensors(values.of[I].gives);
-    using found = typename value_culprit<Chain, arriving_at<I>, used>::type;
+    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type;
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_chains<I>(pack<Others...>{});
   }
@@ -202,7 +202,7 @@ struct value_culprit {
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_blocks(std::index_sequence<Others...>{});
   }
-  static auto culprit() {
+  static auto diagnostic() {
     if constexpr (values.fault != no_fault) {
       using consumer = pack_element<values.fault_element, elements>;
       using here = joint<values.fault, producer, produces, consumer>;
@@ -219,7 +219,7 @@ struct value_culprit {
       return type_of<nothing_wrong>{};
     }
   }
-  using type = typename decltype(culprit())::type;
+  using type = typename decltype(diagnostic())::type;
 };
 
 template <class L>
@@ -227,29 +227,29 @@ concept knows_inputs = requires { L::inputs; };
 
 // What is wrong with a whole network, if anything.
 template <class Model, class Body = typename whole<Model>::body>
-struct network_culprit {
+struct network_diagnostic {
   template <class Whole>
-  static auto culprit() {
+  static auto diagnostic() {
     if constexpr (!holds<by_itself, Whole>)
-      return part_culprit<typename first_wrong<by_itself, Whole>::type>();
+      return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
     else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
     else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
-      return type_of<typename constant_culprit<Body, natural_input<Body>>::type>{};
+      return type_of<typename constant_diagnostic<Body, natural_input<Body>>::type>{};
     else if constexpr (fit == 0)
-      return type_of<typename value_culprit<Body, natural_input<Body>>::type>{};
+      return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
     else return type_of<nothing_wrong>{};
   }
-  using type = typename decltype(culprit<Model>())::type;
+  using type = typename decltype(diagnostic<Model>())::type;
 };
 
 template <class Model, class Body>
-struct network_culprit<fused_update<Model>, Body> : network_culprit<Model> {};
+struct network_diagnostic<fused_update<Model>, Body> : network_diagnostic<Model> {};
 
 // Is a network right? If not, there has been an error.
-template <class Model, class Culprit = typename network_culprit<Model>::type>
-inline constexpr bool right_network = Culprit::template right<Culprit>();
+template <class Model, class Diagnostic = typename network_diagnostic<Model>::type>
+inline constexpr bool right_network = Diagnostic::template right<Diagnostic>();
 
 // What stands in for a network after its error: one number in, one number out.
 struct stand_in_layer {

@@ -24,7 +24,7 @@ struct Concat {};
 
 namespace detail {
 
-struct concat_sentences {
+struct concat_message {
   template <class Wrong>
   static constexpr bool right() {
     static_assert(is_right<Wrong>,
@@ -34,13 +34,9 @@ struct concat_sentences {
   }
 };
 
-} // namespace detail
-
 // A Concat whose branches do not fit together.
 template <class Block, class Takes = void>
-struct wrong_concat : detail::concat_sentences {};
-
-namespace detail {
+struct wrong_concat : concat_message {};
 
 template <class... Branches>
 struct made_of<Concat<Branches...>> {
@@ -119,7 +115,7 @@ struct made_of<Concat<Branches...>> {
         inside.outputs = at(block.outputs[0] + column);
         inside.output_stride = width;
       }
-      const auto made = run_forward(queue, chain, inside, tape, output);
+      const auto made = forward_chain(queue, chain, inside, tape, output);
       if (output && !chain.code->ends.output)
         copy_matrix(queue, columns_of(block.outputs[0], block.rows, own, column, width),
                     matrix(made[0], block.rows * rows_of(own), own.last()));
@@ -157,7 +153,7 @@ struct made_of<Concat<Branches...>> {
       if (block.input_gradients && sums) inside.input_gradients = at(part);
       inside.workspace =
           block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
-      run_backward(queue, chain, inside);
+      backward_chain(queue, chain, inside);
       if (block.input_gradients && sums)
         add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);
     }

@@ -11,9 +11,7 @@
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/copy/copy.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 tensors<T> writable(const tensors<const T>& t) {
@@ -37,16 +35,16 @@ public:
   // Without `output`, only what the backward pass will read is made. Gives the last value.
   tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
-    const std::size_t end = output ? walk.turn : walk.lasting;
+    const std::size_t end = output ? walk.loss : walk.lasting;
     for (std::size_t t = 0; t < end; ++t)
       step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
-    return output ? value(program_.size(), walk.at[walk.turn].input) : tensors<T>{};
+    return output ? value(program_.size(), walk.at[walk.loss].input) : tensors<T>{};
   }
 
   // The backward pass, after the loss. Gives the gradient of the input.
   tensors<T> backward() {
     const auto& walk = program_.training;
-    for (std::size_t t = walk.turn + 1; t < walk.ops.size(); ++t) step(walk, t, false);
+    for (std::size_t t = walk.loss + 1; t < walk.ops.size(); ++t) step(walk, t, false);
     return input_gradient_;
   }
 
@@ -63,7 +61,7 @@ private:
       if (!o.absorbed) forward(o, walk.at[t], tape_only);
       break;
     case op_kind::backward: backward(o, walk.at[t]); break;
-    case op_kind::turn: break;
+    case op_kind::loss: break;
     default: discard(o, walk.at[t]);
     }
   }
@@ -258,34 +256,32 @@ private:
 
 // How a block runs one of its chains.
 template <class T, class Queue>
-tensors<T> run_forward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
+tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
                        bool output) {
   return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);
 }
 template <class T, class Queue>
-tensors<T> run_backward(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent) {
+tensors<T> backward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent) {
   return executor<T, Queue>(*chain.code, queue, lent).backward();
 }
-
-} // namespace detail
 
 // Runs the forward pass of a whole network: for training (pass::forward), where what the backward pass reads stays in
 // the frame's memory, or for evaluation.
 template <class T, class Queue>
 void run_forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).forward(lent.why != pass::evaluate, true);
+  executor<T, Queue>(p, queue, lent).forward(lent.why != pass::evaluate, true);
 }
 
 // Runs the backward pass, after a run_forward for training with the same frame.
 template <class T, class Queue>
 void run_backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) {
-  detail::executor<T, Queue>(p, queue, lent).backward();
+  executor<T, Queue>(p, queue, lent).backward();
 }
 
 // Runs op t of the training step of a whole network, after those before it: for measuring.
 template <class T, class Queue>
 void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std::size_t t) {
-  detail::executor<T, Queue>(p, queue, lent).run(t);
+  executor<T, Queue>(p, queue, lent).run(t);
 }
 
-} // namespace cairn
+} // namespace cairn::detail

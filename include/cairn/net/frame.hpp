@@ -8,7 +8,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/net/program.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A callback: a function and what it is called on. The default does nothing.
 template <class... Facts>
@@ -70,7 +70,7 @@ struct frame {
 };
 
 template <class T, class Queue>
-frame<T> detail::chain_of_block<T, Queue>::enter(const frame<T>& block) const {
+frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
   frame<T> inside = block;
   inside.parameters += parameter_begin;
   inside.buffers += state_begin;
@@ -82,4 +82,4 @@ frame<T> detail::chain_of_block<T, Queue>::enter(const frame<T>& block) const {
   return inside;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -21,7 +21,7 @@ struct frozen {};
 
 namespace detail {
 
-struct unfreezable_sentence {
+struct unfreezable_message {
   template <class Wrong>
   static constexpr bool right() {
     static_assert(is_right<Wrong>,
@@ -32,13 +32,9 @@ struct unfreezable_sentence {
   }
 };
 
-} // namespace detail
-
 // A layer that cannot stand in frozen<>.
 template <class Layer>
-struct unfreezable : detail::unfreezable_sentence {};
-
-namespace detail {
+struct unfreezable : unfreezable_message {};
 
 struct can_freeze {
   template <class L>

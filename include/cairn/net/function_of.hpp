@@ -6,9 +6,7 @@
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class Net>
 struct function_made_of;
@@ -36,12 +34,10 @@ struct function_made_of {
   using type = decltype(put_together(typename function_parts<Net>::type{}));
 };
 
-} // namespace detail
-
 // The function that a network computes, as a network without a schedule. Two networks with the same one have the same
 // parameters, in the same places of the flat buffer, whatever their policies: a block of its own lies in it as its layers
 // would. It compares how networks were typed: Repeat<2, L> and Sequential<L, L> count as different.
 template <class Net>
-using function_of = typename detail::function_made_of<Net>::type;
+using function_of = typename function_made_of<Net>::type;
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -17,13 +17,11 @@
 #include <cairn/plan/gradient_windows.hpp>
 
 // What the blueprint of a chain asks of the blocks in it.
-namespace cairn {
+namespace cairn::detail {
 
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around = void,
           class Update = used_after_backward>
 struct blueprint;
-
-namespace detail {
 
 // The blueprints of the chains of element I of a chain, which is a block there.
 template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts>
@@ -108,6 +106,4 @@ constexpr void add_tensors(hash64& h, const tensors_up_to<Most>& list) {
   }
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -29,7 +29,7 @@ public:
   using net = typename detail::unplanned<Model>::type;
   using plan = blueprint_of<net, Batch, T, Update>;
   using element = T;
-  using step = solved_step_of<Model, Batch, T, Update>;
+  using step = detail::solved_step_of<Model, Batch, T, Update>;
 
   // Costs in FLOPs, or those given, one for each stage: see measured_costs.
   explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {})
@@ -44,13 +44,13 @@ public:
   step within(std::size_t bytes) const { return {plan_within(plan::whole, solved_, bytes)}; }
 
   // What any schedule of this network costs, in the unit of the curve.
-  std::uint64_t cost_of(std::span<const op> ops) const {
+  std::uint64_t cost_of(std::span<const detail::op> ops) const {
     if (costs_.empty()) return flops(plan::whole, ops);
     std::uint64_t sum = 0;
-    for (const op& o : ops) {
-      if (o.kind != op_kind::forward && o.kind != op_kind::backward) continue;
+    for (const detail::op& o : ops) {
+      if (o.kind != detail::op_kind::forward && o.kind != detail::op_kind::backward) continue;
       const stage_cost& c = costs_[o.position];
-      if (o.kind == op_kind::backward) sum += c.backward;
+      if (o.kind == detail::op_kind::backward) sum += c.backward;
       else sum += o.wants_output || !plan::whole[o.position].tape_without_output ? c.forward : c.tape;
     }
     return sum;

@@ -22,11 +22,11 @@ struct one_chain {
 
   template <class Queue, class Chains, class Frame>
   static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
-    run_forward(queue, chains[0], chains[0].enter(block), tape, output);
+    forward_chain(queue, chains[0], chains[0].enter(block), tape, output);
   }
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
-    run_backward(queue, chains[0], chains[0].enter(block));
+    backward_chain(queue, chains[0], chains[0].enter(block));
   }
 };
 

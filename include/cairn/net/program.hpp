@@ -12,7 +12,7 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 template <class T>
 struct frame;
@@ -21,8 +21,6 @@ struct program;
 
 // Where the tensors of a value begin in its buffer, in bytes.
 using value_offsets = std::array<std::size_t, most_tensors>;
-
-namespace detail {
 
 // A chain inside a block, and where its share begins of what the block has.
 template <class T, class Queue>
@@ -37,13 +35,11 @@ struct chain_of_block {
   frame<T> enter(const frame<T>& block) const;
 };
 
-} // namespace detail
-
 // A blueprint with code: what the executor walks at run time. It is a constant too, one for each chain, element type
 // and device queue. Layers appear only as pairs of functions, one pair for each distinct element.
 template <class T, class Queue>
 struct program {
-  using chains_type = std::span<const detail::chain_of_block<T, Queue>>;
+  using chains_type = std::span<const chain_of_block<T, Queue>>;
 
   // One element: a layer's two functions, or a block's, with its chains.
   struct element {
@@ -61,24 +57,24 @@ struct program {
     std::array<tensor_set, 1U << most_tensors> uses{};
 
     tensor_list parameters{};
-    detail::tensor_layout parameter_layout{}; // in bytes, like the others
+    tensor_layout parameter_layout{}; // in bytes, like the others
     tensor_list buffers{};
-    detail::tensor_layout buffer_layout{};
-    detail::tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
+    tensor_layout buffer_layout{};
+    tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
     activation as = activation::none;
   };
   // A schedule and where its operands are.
   struct walk {
     std::span<const op> ops{};
     const operands* at = nullptr;
-    std::size_t turn = 0;
+    std::size_t loss = 0;
     std::size_t lasting = 0;
     bool lasting_output = false;
   };
 
   bool is_root = true;
   bool is_frozen = false;    // its parameters lie among the buffers, those of a layer before its buffers
-  detail::chain_ends ends{}; // of a chain inside a block
+  chain_ends ends{}; // of a chain inside a block
   walk training{};
   walk evaluation{};
   std::span<const element> elements{};
@@ -102,8 +98,6 @@ struct program {
   std::size_t size() const { return stages.size(); }
   const element& at(std::size_t position) const { return elements[order[position]]; }
 };
-
-namespace detail {
 
 // One pair of functions for each layer, whatever network, policy and batch it stands in: not lambdas below, of which
 // each blueprint would have its own.
@@ -219,11 +213,11 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;
     if constexpr (Trains)
-      p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.turn,
+      p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.loss,
                     Blueprint::training.lasting, Blueprint::training.lasting_output};
     using evaluated = typename Blueprint::evaluated;
-    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.turn,
-                    evaluated::schedule.turn, true};
+    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss,
+                    evaluated::schedule.loss, true};
     p.elements = elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
@@ -241,21 +235,19 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   }();
 };
 
-} // namespace detail
-
 // The walk of a schedule that was planned when the program runs, and stays where it is.
 template <class T, class Queue>
-typename program<T, Queue>::walk walk_of(const run_time_plan& p) {
-  return {p.training.ops(), p.memory.at.data(), p.training.turn, p.training.lasting,
+typename program<T, Queue>::walk walk_of_plan(const run_time_plan& p) {
+  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting,
           p.training.lasting_output};
 }
 
 // The program of a network's blueprint, for elements of type T on a device whose queue is Queue.
 template <class Blueprint, class T, class Queue>
-inline constexpr const program<T, Queue>& program_of = detail::compiled<Blueprint, T, Queue>::value;
+inline constexpr const program<T, Queue>& program_of = compiled<Blueprint, T, Queue>::value;
 
 // The same for evaluation alone: the training step is not even planned.
 template <class Blueprint, class T, class Queue>
-inline constexpr const program<T, Queue>& evaluation_of = detail::compiled<Blueprint, T, Queue, false>::value;
+inline constexpr const program<T, Queue>& evaluation_of = compiled<Blueprint, T, Queue, false>::value;
 
-} // namespace cairn
+} // namespace cairn::detail

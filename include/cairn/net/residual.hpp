@@ -60,7 +60,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   template <class Queue, class Chains, class Frame>
   static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
     const auto& chain = chains[0];
-    const auto made = run_forward(queue, chain, lend(chain, block), tape, output);
+    const auto made = forward_chain(queue, chain, lend(chain, block), tape, output);
     if (!output || chain.code->ends.output) return;
     const value_list& list = *chain.code->outputs;
     add(queue, block.rows * list[0].size(), block.outputs[0], block.inputs[0], made[0]);
@@ -70,7 +70,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
     const auto& chain = chains[0];
-    const auto made = run_backward(queue, chain, lend(chain, block));
+    const auto made = backward_chain(queue, chain, lend(chain, block));
     if (!block.input_gradients || chain.code->ends.input_gradient) return;
     const value_list& list = *chain.code->inputs;
     if (made[0] != nullptr && block.output_gradients[0] != nullptr)

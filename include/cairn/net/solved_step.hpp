@@ -27,8 +27,6 @@ struct unplanned<fused_update<Model>> {
   using type = fused_update<typename unplanned<Model>::type>;
 };
 
-} // namespace detail
-
 // A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
 // takes it in place of the schedule that was compiled, and so need not know the solver. Update says where its gradients
 // lie.
@@ -40,11 +38,13 @@ struct solved_step {
 // What memory_curve<Model, Batch, T, Update>::within() returns.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
 using solved_step_of =
-    solved_step<typename detail::unplanned<Model>::type, Batch, T,
-                typename blueprint_of<typename detail::unplanned<Model>::type, Batch, T, Update>::update>;
+    solved_step<typename unplanned<Model>::type, Batch, T,
+                typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
+
+} // namespace detail
 
 // Solves steps (net/memory_curve.hpp, which includes the solver).
-template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
+template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 class memory_curve;
 
 } // namespace cairn

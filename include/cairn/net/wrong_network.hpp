@@ -5,13 +5,11 @@
 
 #include <cairn/core/explain.hpp>
 
-// The ways in which a network can be wrong, as culprits of an error (core/explain.hpp); the most usual one, joint, is there.
+// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is there.
 
-namespace cairn {
+namespace cairn::detail {
 
-namespace detail {
-
-struct empty_network_sentence {
+struct empty_network_message {
   template <class Net>
   static constexpr bool right() {
     static_assert(is_right<Net>, "Sequential: a network has at least one layer; see empty_network<type>");
@@ -19,7 +17,7 @@ struct empty_network_sentence {
   }
 };
 
-struct empty_checkpoint_sentence {
+struct empty_checkpoint_message {
   template <class Checkpoint>
   static constexpr bool right() {
     static_assert(is_right<Checkpoint>, "checkpoint: the network inside has no layer, so there is nothing to "
@@ -28,7 +26,7 @@ struct empty_checkpoint_sentence {
   }
 };
 
-struct empty_residual_sentence {
+struct empty_residual_message {
   template <class Block>
   static constexpr bool right() {
     static_assert(is_right<Block>, "Residual: it needs at least one layer, whose result is added to the "
@@ -37,7 +35,7 @@ struct empty_residual_sentence {
   }
 };
 
-struct empty_repeat_sentence {
+struct empty_repeat_message {
   template <class Block>
   static constexpr bool right() {
     static_assert(
@@ -47,7 +45,7 @@ struct empty_repeat_sentence {
   }
 };
 
-struct begins_with_sentence {
+struct begins_with_message {
   template <class Layer>
   static constexpr bool right() {
     static_assert(is_right<Layer>, "Sequential: the first layer takes inputs of any shape, so the network's is "
@@ -56,7 +54,7 @@ struct begins_with_sentence {
   }
 };
 
-struct residual_ends_sentence {
+struct residual_ends_message {
   template <class Ends>
   static constexpr bool right() {
     static_assert(is_right<Ends>,
@@ -66,7 +64,7 @@ struct residual_ends_sentence {
   }
 };
 
-struct repeated_joint_sentence {
+struct repeated_joint_message {
   template <class Joint>
   static constexpr bool right() {
     static_assert(is_right<Joint>,
@@ -76,7 +74,7 @@ struct repeated_joint_sentence {
   }
 };
 
-struct misplaced_update_sentence {
+struct misplaced_update_message {
   template <class Update>
   static constexpr bool right() {
     static_assert(is_right<Update>,
@@ -87,7 +85,7 @@ struct misplaced_update_sentence {
   }
 };
 
-struct shape_at_run_time_sentence {
+struct shape_at_run_time_message {
   template <class Layer>
   static constexpr bool right() {
     static_assert(
@@ -98,7 +96,7 @@ struct shape_at_run_time_sentence {
   }
 };
 
-struct unused_sentence {
+struct unused_message {
   template <class Stage>
   static constexpr bool right() {
     static_assert(
@@ -109,42 +107,40 @@ struct unused_sentence {
   }
 };
 
-} // namespace detail
-
 // A network without a layer.
 template <class Net>
-struct empty_network : detail::empty_network_sentence {};
+struct empty_network : empty_network_message {};
 
 // A checkpoint<Policy, Net> whose Net has no layer, a Residual without one, a Repeat of no block.
 template <class Checkpoint>
-struct empty_checkpoint : detail::empty_checkpoint_sentence {};
+struct empty_checkpoint : empty_checkpoint_message {};
 template <class Block>
-struct empty_residual : detail::empty_residual_sentence {};
+struct empty_residual : empty_residual_message {};
 template <class Block>
-struct empty_repeat : detail::empty_repeat_sentence {};
+struct empty_repeat : empty_repeat_message {};
 
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
-struct begins_with : detail::begins_with_sentence {};
+struct begins_with : begins_with_message {};
 
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
-struct residual_ends : detail::residual_ends_sentence {};
+struct residual_ends : residual_ends_message {};
 
-// The place in a repeated block where its second turn does not begin like the first.
+// The place in a repeated block where its second round does not begin like the first.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct repeated_joint : detail::repeated_joint_sentence {};
+struct repeated_joint : repeated_joint_message {};
 
 // A fused update of a part of a network.
 template <class Update>
-struct misplaced_update : detail::misplaced_update_sentence {};
+struct misplaced_update : misplaced_update_message {};
 
 // A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
 template <std::size_t Position, class Stage>
-struct unused : detail::unused_sentence {};
+struct unused : unused_message {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>
-struct shape_at_run_time : detail::shape_at_run_time_sentence {};
+struct shape_at_run_time : shape_at_run_time_message {};
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -16,6 +16,8 @@ struct bucket_bytes {
   static constexpr std::size_t value = Bytes;
 };
 
+namespace detail {
+
 // A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
 // below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
 // backward finishes them.
@@ -76,5 +78,7 @@ constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> end
   close(begin, ends.size() - 1);
   return out;
 }
+
+} // namespace detail
 
 } // namespace cairn

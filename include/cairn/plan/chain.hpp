@@ -62,6 +62,8 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
+namespace detail {
+
 // Memory for gradients inside the arena, for a training that uses them up during the backward pass: it is there from the
 // backward of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
 struct gradient_window {
@@ -71,6 +73,8 @@ struct gradient_window {
 
   constexpr bool operator==(const gradient_window&) const = default;
 };
+
+} // namespace detail
 
 // A chain of stages at one batch. The root owns everything but its input. A composite's chain gets its ends from the
 // chain around it: the input and the output's gradient always, the other two unless it has to add to them.
@@ -84,7 +88,7 @@ struct chain {
   bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
   // Of the root, if its arena has the gradients; in the order of `from`.
-  std::span<const gradient_window> windows{};
+  std::span<const detail::gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }

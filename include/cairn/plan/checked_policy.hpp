@@ -13,7 +13,7 @@
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What keeps a policy from being one, or from planning one chain.
 enum class policy_fault : unsigned char {
@@ -24,8 +24,6 @@ enum class policy_fault : unsigned char {
   no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
 };
-
-namespace detail {
 
 // Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
 // last to the first? Looked at before anything is made of it, as what follows has room for such routes only.
@@ -72,27 +70,23 @@ constexpr bool accepted() {
   else return true;
 }
 
-} // namespace detail
-
 // What is wrong with a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
   if constexpr (!checkpoint_policy<Policy>) {
     return policy_fault::no_plan;
-  } else if constexpr (!detail::accepted<Policy, Source>()) {
+  } else if constexpr (!accepted<Policy, Source>()) {
     return policy_fault::refuses;
-  } else if constexpr (!detail::plans_at_once<Policy, Source>) {
+  } else if constexpr (!plans_at_once<Policy, Source>) {
     return policy_fault::not_constant;
   } else {
-    if constexpr (!detail::walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
+    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
       return policy_fault::no_walk;
     else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
   }
 }();
 
-namespace detail {
-
-struct policy_sentences {
+struct policy_message {
   template <class Checked>
   static constexpr bool right() {
     static_assert(
@@ -118,17 +112,13 @@ struct policy_sentences {
   }
 };
 
-} // namespace detail
-
-// A policy on a chain of so many stages, as the culprit of an error (core/explain.hpp) if it cannot plan it.
+// A policy on a chain of so many stages, as the diagnostic of an error (core/explain.hpp) if it cannot plan it.
 template <class Policy, std::size_t Stages, policy_fault Fault>
-struct checked_policy : detail::policy_sentences {
+struct checked_policy : policy_message {
   static constexpr policy_fault fault = Fault;
 };
 
-namespace detail {
-
-struct budget_sentence {
+struct budget_message {
   template <class Budget>
   static constexpr bool right() {
     static_assert(is_right<Budget>,
@@ -138,39 +128,37 @@ struct budget_sentence {
   }
 };
 
-// A budget that no schedule of a chain keeps: the culprit of an error (core/explain.hpp).
+// A budget that no schedule of a chain keeps: the diagnostic of an error (core/explain.hpp).
 template <std::size_t Given>
 struct bytes_given {};
 template <std::size_t Least>
 struct least_possible_bytes {};
 template <class Given, class Least>
-struct budget_of : budget_sentence {};
+struct budget_of : budget_message {};
 
 template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
-struct policy_culprit {
+struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
 requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
-struct policy_culprit<Policy, Source, policy_fault::refuses> {
+struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   using type = typename Policy::template refusal<Source>;
 };
 template <keeps_a_budget Policy, class Source>
 requires(accepts<Policy, Source>())
-struct policy_culprit<Policy, Source, policy_fault::refuses> {
+struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;
   using type = budget_of<bytes_given<given>, least_possible_bytes<least_arena<Source, tightest>()>>;
 };
 template <class Policy, class Source>
-struct policy_culprit<Policy, Source, policy_fault::none> {
+struct policy_diagnostic<Policy, Source, policy_fault::none> {
   using type = nothing_wrong;
 };
 
 // The policy, if it can plan the chain. Else there is an error, and store_all goes on so that it stays the only one.
-template <class Policy, class Source, class Culprit = typename policy_culprit<Policy, Source>::type>
-using sound_policy = std::conditional_t<Culprit::template right<Culprit>(), Policy, store_all>;
+template <class Policy, class Source, class Diagnostic = typename policy_diagnostic<Policy, Source>::type>
+using sound_policy = std::conditional_t<Diagnostic::template right<Diagnostic>(), Policy, store_all>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -9,7 +9,7 @@
 
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A 64-bit hash of numbers and names, taken in order (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv).
 class hash64 {
@@ -60,4 +60,4 @@ struct fingerprint {
   constexpr bool operator==(const fingerprint&) const = default;
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -9,7 +9,7 @@
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/chain.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // When a training uses its gradients: all of them after backward, or each bucket of at most Bytes inside of it, where
 // InFlight says how many are there at a time.
@@ -80,4 +80,4 @@ constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets,
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -7,7 +7,7 @@
 
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What is stored between the forward pass and the backward pass: value k, the tape of stage i. Not what others own: the
 // input of the chain, and a composite's output.
@@ -20,12 +20,12 @@ struct kept_items {
 // Of a training schedule; `Stages` is an upper bound. What the loss itself is the last to read is not stored: its discard
 // stands right behind.
 template <std::size_t Stages>
-constexpr kept_items<Stages> kept_over_turn(const chain& c, std::span<const op> ops) {
+constexpr kept_items<Stages> kept_over_loss(const chain& c, std::span<const op> ops) {
   kept_items<Stages> out{};
-  bool turned = false;
+  bool after_loss = false;
   for (const op& o : ops) {
-    if (turned && !o.is_discard()) break;
-    turned = turned || o.kind == op_kind::turn;
+    if (after_loss && !o.is_discard()) break;
+    after_loss = after_loss || o.kind == op_kind::loss;
     if (o.kind == op_kind::forward) {
       if (o.wants_output) out.value[o.position + 1] = true;
       if (o.wants_tape) out.tape[o.position] = true;
@@ -37,4 +37,4 @@ constexpr kept_items<Stages> kept_over_turn(const chain& c, std::span<const op> 
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -12,22 +12,20 @@
 #include <cairn/plan/operands.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // Every buffer of a schedule, laid out.
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
-  detail::plain_array<operands, detail::plus(Ops, 1)> at{};      // for each op
-  detail::plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
-  detail::plain_array<std::size_t, detail::plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
+  plain_array<operands, plus(Ops, 1)> at{};      // for each op
+  plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
+  plain_array<std::size_t, plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
   std::size_t tape = 0;                   // bytes stored between the passes; of a composite only
   std::size_t forward_workspace = 0; // bytes during the forward pass, besides the tape; at the root the whole arena
   std::size_t backward_workspace = 0; // bytes during the backward pass, besides the tape
   std::size_t arena = 0;              // the most bytes at once, as laid out
   std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
 };
-
-namespace detail {
 
 // Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
 // such parts, the forward pass and the backward pass. What it stores between them belongs to both, and is pinned, one
@@ -50,7 +48,7 @@ struct arrangement {
 enum class part : unsigned char { whole, up, back };
 
 template <std::size_t Ops, std::size_t Buffers, std::size_t Windows>
-constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t turn, part which) {
+constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t loss, part which) {
   arrangement<Buffers> out{};
   out.buffers.make_room(lives.count);
   out.from.make_room(lives.count);
@@ -63,8 +61,8 @@ constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t
   for (std::size_t b = 0; b < lives.count; ++b) {
     const buffer& candidate = buffers[b];
     if (candidate.bytes == 0) continue;
-    const bool made_up = whole || candidate.birth <= turn;
-    const bool kept = !whole && made_up && candidate.death > turn;
+    const bool made_up = whole || candidate.birth <= loss;
+    const bool kept = !whole && made_up && candidate.death > loss;
     if (!whole && !kept && made_up != (which == part::up)) continue;
     buffer& own = chosen[count] = candidate;
     from[count++] = static_cast<std::uint32_t>(b);
@@ -108,12 +106,12 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   }
   if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
 
-  // A discard frees a buffer that lives no longer under another name. What a composite's turn was the last to read is
+  // A discard frees a buffer that lives no longer under another name. What a composite's loss was the last to read is
   // gone with the workspace of the forward pass.
   const auto frees = [&](std::size_t t, holder h) {
     if (!is_own(h) || h == lives.output_buffer) return false;
     const std::uint32_t death = lives.buffers[h - regions].death;
-    return death < t && (up.fence == no_fence || ops[death].kind != op_kind::turn);
+    return death < t && (up.fence == no_fence || ops[death].kind != op_kind::loss);
   };
   for (std::size_t t = 0; t < ops.size(); ++t) {
     const operands_of<holder>& uses = used[t];
@@ -136,24 +134,22 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
 }
 
 // All of that in one function, for a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose
-// turn is at op `turn`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
+// loss is at op `loss`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
 // expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
-constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t turn,
+constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss,
                                 std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
   const auto lives = trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
-  auto up = select(lives, turn, c.lent ? part::up : part::whole);
+  auto up = select(lives, loss, c.lent ? part::up : part::whole);
   up.extent = arrange<capacity>({up.buffers.data(), up.count}, up.bound, up.fence, effort);
   arrangement<capacity> back{};
   if (c.lent) {
-    back = select(lives, turn, detail::part::back);
+    back = select(lives, loss, part::back);
     back.extent = arrange<capacity>({back.buffers.data(), back.count}, back.bound, back.fence, effort);
   }
   return write_places(lives, ops, up, back);
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

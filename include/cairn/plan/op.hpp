@@ -10,10 +10,12 @@
 
 namespace cairn {
 
-// What happens at one place of a schedule. `turn` stands once, between the forward pass and the backward pass: there the
+namespace detail {
+
+// What happens at one place of a schedule. `loss` stands once, between the forward pass and the backward pass: there the
 // output is handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they say that
 // something is not read any more.
-enum class op_kind : unsigned char { forward, turn, backward, discard_value, discard_tape, discard_gradient };
+enum class op_kind : unsigned char { forward, loss, backward, discard_value, discard_tape, discard_gradient };
 
 // One op. For a discard, `position` is the index of the value or the gradient, or the stage of the tape.
 struct op {
@@ -33,10 +35,10 @@ struct op {
 // The ops of one training step in order, and where the loss is. `Capacity` is an upper bound, or at_run_time.
 template <std::size_t Capacity>
 struct schedule {
-  detail::plain_array<op, Capacity> storage{};
+  plain_array<op, Capacity> storage{};
   std::size_t count = 0;
-  std::size_t turn = 0; // index of the op between the two passes
-  // The first `lasting` ops make everything that the backward pass reads; forwards between them and the turn only make
+  std::size_t loss = 0; // index of the op between the two passes
+  // The first `lasting` ops make everything that the backward pass reads; forwards between them and the loss only make
   // the output. If lasting_output, the backward pass reads the output of the last of them too.
   std::size_t lasting = 0;
   bool lasting_output = false;
@@ -44,14 +46,16 @@ struct schedule {
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }
 };
 
+} // namespace detail
+
 // Floating-point operations of some ops for one sample.
-constexpr std::uint64_t flops(const chain& c, std::span<const op> ops) {
+constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
   std::uint64_t sum = 0;
-  for (const op& o : ops) {
-    if (o.kind == op_kind::forward) {
+  for (const detail::op& o : ops) {
+    if (o.kind == detail::op_kind::forward) {
       const stage& s = c[o.position];
       sum += o.wants_output || !s.tape_without_output ? s.forward_flops : s.tape_flops;
-    } else if (o.kind == op_kind::backward) {
+    } else if (o.kind == detail::op_kind::backward) {
       const stage& s = c[o.position];
       sum += s.backward_flops - (o.wants_input_gradient ? 0 : s.input_gradient_flops);
     }

@@ -6,7 +6,7 @@
 
 #include <cairn/core/memory.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // Which memory a place is in. The root has one arena, `workspace`. A composite has two slices of the arena around
 // it: `tape` is its own from its forward to its backward, `workspace` during one call; the others belong to the chain around it.
@@ -22,7 +22,7 @@ struct place {
   constexpr bool operator==(const place&) const = default;
 };
 
-// One item for each thing that an op reads or makes. A turn has its value as `input` and the value's gradient as
+// One item for each thing that an op reads or makes. The loss has its value as `input` and the value's gradient as
 // `output_gradient`. A discard has as `input` what is free from now on; nothing if it lives on under another name,
 // or if others own it.
 template <class Item>
@@ -33,4 +33,4 @@ struct operands_of {
 };
 using operands = operands_of<place>;
 
-} // namespace cairn
+} // namespace cairn::detail

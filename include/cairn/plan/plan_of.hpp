@@ -11,14 +11,12 @@
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The same schedule in an array of just its size.
 template <std::size_t Count, std::size_t Capacity>
 constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
-  schedule<Count> out{{}, Count, roomy.turn, roomy.lasting, roomy.lasting_output};
+  schedule<Count> out{{}, Count, roomy.loss, roomy.lasting, roomy.lasting_output};
   op* const to = out.storage.data();
   const op* const from = roomy.storage.data();
   for (std::size_t t = 0; t < Count; ++t) to[t] = from[t];
@@ -27,7 +25,7 @@ constexpr schedule<Count> trim(const schedule<Capacity>& roomy) {
 
 // The buffers that are arranged together, and their arrangement by one attempt.
 template <class Plan, part Which>
-inline constexpr auto chosen = select(Plan::lives, Plan::schedule.turn, Which);
+inline constexpr auto chosen = select(Plan::lives, Plan::schedule.loss, Which);
 
 template <class Plan, part Which>
 constexpr std::size_t goal() {
@@ -94,13 +92,11 @@ constexpr std::array<route_step, Moves> make_moves(const chain& c) {
   return moves;
 }
 
-} // namespace detail
-
 // The route of a policy along a chain, which may still be wrong: see policy_fault_of.
 template <class Source, checkpoint_policy Policy>
 struct route_of {
-  static constexpr std::size_t move_count = detail::count_moves<Policy>(Source::value);
-  static constexpr auto moves = detail::make_moves<Policy, move_count>(Source::value);
+  static constexpr std::size_t move_count = count_moves<Policy>(Source::value);
+  static constexpr auto moves = make_moves<Policy, move_count>(Source::value);
 };
 
 // Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
@@ -115,22 +111,20 @@ struct plan_of {
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
   static constexpr auto moves = route_of<Source, Policy>::moves;
-  static constexpr detail::demands<move_count> demands = detail::look_back<stages, move_count>(whole, moves);
+  static constexpr detail::demands<move_count> demands = look_back<stages, move_count>(whole, moves);
   static constexpr std::size_t most_ops = 2 * move_count + 3 * stages + 2; // see complete()
-  static constexpr cairn::schedule<most_ops> roomy =
-      detail::write_ops<most_ops, stages>(whole, moves, demands);
-  static constexpr cairn::schedule<roomy.count> schedule = detail::trim<roomy.count>(roomy);
+  static constexpr detail::schedule<most_ops> roomy =
+      write_ops<most_ops, stages>(whole, moves, demands);
+  static constexpr detail::schedule<roomy.count> schedule = trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
   static constexpr std::size_t windows = kind == journey::training ? whole.windows.size() : 0;
-  static constexpr std::size_t buffers = detail::most_buffers(whole, schedule.ops());
-  static constexpr detail::lifetimes<schedule.count, buffers, windows> lives =
-      detail::trace<stages, schedule.count, buffers, windows>(whole, schedule.ops());
-  static constexpr std::size_t arena = detail::arena_of<plan_of>(); // of `memory`
-  static constexpr memory_plan<schedule.count, windows> memory = detail::plan_memory<plan_of>();
+  static constexpr std::size_t buffers = most_buffers(whole, schedule.ops());
+  static constexpr lifetimes<schedule.count, buffers, windows> lives =
+      trace<stages, schedule.count, buffers, windows>(whole, schedule.ops());
+  static constexpr std::size_t arena = arena_of<plan_of>(); // of `memory`
+  static constexpr memory_plan<schedule.count, windows> memory = plan_memory<plan_of>();
 };
-
-namespace detail {
 
 // The most bytes that a policy gives the arena of a chain.
 template <class Source, keeps_a_budget Policy>
@@ -171,13 +165,11 @@ constexpr std::size_t least_arena() {
   }
 }
 
-} // namespace detail
-
 // A policy that keeps a budget is planned as the candidate that fits.
-template <class Source, detail::keeps_a_budget Policy>
+template <class Source, keeps_a_budget Policy>
 struct plan_of<Source, Policy, 0>
-    : plan_of<Source, detail::fitting<Source, Policy>, detail::most_bytes<Source, Policy>()> {};
-template <class Source, detail::keeps_a_budget Policy>
-struct route_of<Source, Policy> : route_of<Source, detail::fitting<Source, Policy>> {};
+    : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
+template <class Source, keeps_a_budget Policy>
+struct route_of<Source, Policy> : route_of<Source, fitting<Source, Policy>> {};
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -14,7 +14,7 @@
 #include <cairn/plan/run_time_plan.hpp>
 #include <cairn/plan/schedule.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
 // forward pass along the chain and no backward pass.
@@ -26,8 +26,8 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
     throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) +
                 ", at op " + std::to_string(v.at));
   constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
-  out.memory = detail::lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.turn, effort);
+  out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -124,7 +124,7 @@ struct chosen_stage {
   }
 };
 
-struct outside_sentence {
+struct outside_message {
   template <class Outside>
   static constexpr bool right() {
     static_assert(
@@ -135,11 +135,11 @@ struct outside_sentence {
   }
 };
 
-} // namespace detail
-
-// Stages of which a network of so many has not all: the culprit of an error (core/explain.hpp).
+// Stages of which a network of so many has not all: the diagnostic of an error (core/explain.hpp).
 template <class Policy, std::size_t Count>
-struct outside_network : detail::outside_sentence {};
+struct outside_network : outside_message {};
+
+} // namespace detail
 
 // Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>.
 template <class Stage>
@@ -168,9 +168,9 @@ struct at {
     }
     return true;
   }
-  // The culprit for a chain that is not accepted.
+  // The diagnostic for a chain that is not accepted.
   template <class Source>
-  using refusal = outside_network<at, Source::value.size()>;
+  using refusal = detail::outside_network<at, Source::value.size()>;
 
 private:
   static constexpr bool is_meant(const chain& c, std::size_t position) {

@@ -9,7 +9,7 @@
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What is wrong with a schedule, if anything, and at which op.
 struct verdict {
@@ -20,8 +20,6 @@ struct verdict {
 };
 
 enum class journey : unsigned char { training, evaluation };
-
-namespace detail {
 
 // Something that is made, read and dropped. A number, not a class: see plain_array.hpp.
 enum item : unsigned char {
@@ -82,7 +80,7 @@ private:
       dropped[k] = is_absent;
       return nullptr;
     }
-    if (o.kind == op_kind::turn && (o.takes_next || o.absorbed)) return foreign_mark;
+    if (o.kind == op_kind::loss && (o.takes_next || o.absorbed)) return foreign_mark;
     if (o.absorbed || o.takes_next || previous_->takes_next) {
       const char* const fault = pair(o);
       if (fault != nullptr) return fault;
@@ -90,7 +88,7 @@ private:
     previous_ = &o;
     if (o.kind == op_kind::forward) return forward(o);
     if (o.kind == op_kind::backward) return backward(o);
-    return turn(o);
+    return loss(o);
   }
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
@@ -120,7 +118,7 @@ private:
     if (values_.items[i] < is_unread) return "a forward reads a value that is not there"; // !is_there()
     values_.items[i] = is_read;
     if (o.recomputes != (ran_.items[i] != 0)) return "a forward is marked as the other kind of pass";
-    if (!o.recomputes && turned_) return "a first forward after the turn";
+    if (!o.recomputes && after_loss_) return "a first forward after the loss";
     if (i >= below_)
       return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
@@ -140,12 +138,12 @@ private:
     return nullptr;
   }
 
-  constexpr const char* turn(const op& o) {
+  constexpr const char* loss(const op& o) {
     if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient) return foreign_mark;
-    if (turned_) return "a second turn";
-    if (o.position != n_) return "the turn is not at the last value";
-    turned_ = true;
-    if (!is_there(values_.items[n_])) return "the turn reads an output that is not there";
+    if (after_loss_) return "a second loss";
+    if (o.position != n_) return "the loss is not at the last value";
+    after_loss_ = true;
+    if (!is_there(values_.items[n_])) return "the loss reads an output that is not there";
     values_.items[n_] = is_read;
     gradients_.items[n_] = is_unread;
     return nullptr;
@@ -155,7 +153,7 @@ private:
     const std::size_t i = o.position;
     const stage& s = stages_[i];
     if (o.recomputes || o.wants_output || o.wants_tape) return foreign_mark;
-    if (!turned_) return "a backward before the turn";
+    if (!after_loss_) return "a backward before the loss";
     if (i >= below_) return "a backward for the second time, or out of order";
     if (i + 1 != below_) return "a backward is missing";
     below_ = i;
@@ -180,7 +178,7 @@ private:
   }
 
   constexpr const char* end(journey kind) const {
-    if (!turned_) return "no turn";
+    if (!after_loss_) return "no loss";
     if (previous_->takes_next) return "an op takes the work of none";
     const bool back = kind == journey::training && lowest_ < n_;
     if (back ? below_ != lowest_ : below_ != n_)
@@ -198,7 +196,7 @@ private:
   std::size_t n_;
   std::size_t lowest_;
   std::size_t below_; // backwards are done from here up
-  bool turned_ = false;
+  bool after_loss_ = false;
   op none_{};
   const op* previous_ = &none_; // the last op that is no discard
   const stage* const stages_ = chain_.stages.data();
@@ -208,15 +206,13 @@ private:
   plain_array<char, plus(Stages, 1)> ran_; // 1: a forward of this stage came before
 };
 
-} // namespace detail
-
 // Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
 // backward has it once, from the last to the first; work is taken over only where that is the same; nothing is made
 // that is not read; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
 // of how one was made.
 template <std::size_t Stages>
 constexpr verdict prove(const chain& c, std::span<const op> ops, journey kind = journey::training) {
-  return detail::walker<Stages>(c, ops).walk(kind);
+  return walker<Stages>(c, ops).walk(kind);
 }
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -24,16 +24,16 @@ constexpr sweeps sweeps_for(std::size_t length, std::size_t inputs) {
   return out;
 }
 
-} // namespace detail
-
 // How many forwards a chain of `length` equal stages needs with `inputs` stored stage inputs, its own included, besides
 // the one that each stage runs for its backward: r * length - C(inputs + r, inputs + 1), which no schedule undercuts
 // (Griewank, Walther: Algorithm 799: Revolve. ACM TOMS 26, 2000).
 constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
-  const auto [r, reach] = detail::sweeps_for(length, inputs);
+  const auto [r, reach] = sweeps_for(length, inputs);
   if (r == 0) return 0;
   return r * length - reach * r / (inputs + 1);
 }
+
+} // namespace detail
 
 // Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows
 // when all stages cost the same: about C(S + r, S) stages with r forwards more of each, so a chain whose length is a

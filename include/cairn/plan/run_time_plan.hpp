@@ -5,7 +5,7 @@
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/op.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What plan_of is for a constant, for a route that is known only when the program runs: see plan_route.
 struct run_time_plan {
@@ -13,4 +13,4 @@ struct run_time_plan {
   memory_plan<at_run_time> memory{};
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -11,9 +11,7 @@
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/route.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // What the rest of the route wants of one step, and what this step is the last to read: a sum of these. 0: the step is
 // left out.
@@ -31,8 +29,8 @@ enum demand : unsigned {
 template <std::size_t Moves>
 struct demands {
   plain_array<unsigned char, plus(Moves, 1)> of{};
-  std::size_t up = 0;            // steps before the turn
-  bool turn_ends_output = false; // the turn is the last to read the last value
+  std::size_t up = 0;            // steps before the loss
+  bool loss_ends_output = false; // the loss is the last to read the last value
   std::size_t lasting = 0;       // the stages below this one make something that the backward pass reads
   bool lasting_output = false;   // ... and of the last of them the value
 };
@@ -52,13 +50,13 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
   const std::size_t lowest = c.lowest_backward();
   const bool lent = c.lent;
   const std::size_t lent_stage = c.lent_output ? n - 1 : n;
-  const auto turn = [&] {
+  const auto loss = [&] {
     for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
       if (tape.items[k - 1] != 0 || (value.items[k] != 0 && !(c.lent_output && k == n))) {
         out.lasting = k;
         out.lasting_output = value.items[k] != 0;
       }
-    out.turn_ends_output = value.items[n] == 0;
+    out.loss_ends_output = value.items[n] == 0;
     value.items[n] = 1;
   };
 
@@ -68,7 +66,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
   std::size_t up = 0;
   while (up < count && !is_back(up)) ++up;
   out.up = up;
-  if (up == count) turn();
+  if (up == count) loss();
   for (std::size_t m = count; m-- > 0;) {
     const std::size_t i = moves[m].position;
     unsigned d = 0;
@@ -101,7 +99,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
       }
     }
     out.of.items[m] = static_cast<unsigned char>(d);
-    if (m == up) turn();
+    if (m == up) loss();
   }
   return out;
 }
@@ -122,15 +120,15 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_ste
   const std::size_t lent_gradient = c.lent ? n : n + 1;
   const std::size_t up = wanted.up;
   std::size_t count = 0;
-  const auto turn = [&] {
-    out.turn = count;
-    ops[count++] = {.kind = op_kind::turn, .position = static_cast<std::uint32_t>(n)};
-    if (wanted.turn_ends_output && n != lent_value && n > 0)
+  const auto loss = [&] {
+    out.loss = count;
+    ops[count++] = {.kind = op_kind::loss, .position = static_cast<std::uint32_t>(n)};
+    if (wanted.loss_ends_output && n != lent_value && n > 0)
       ops[count++] = {.kind = op_kind::discard_value, .position = static_cast<std::uint32_t>(n)};
   };
 
   for (std::size_t m = 0; m < move_count; ++m) {
-    if (m == up) turn();
+    if (m == up) loss();
     const unsigned d = demanded[m];
     if (d == 0) continue;
     const std::uint32_t i = moves[m].position;
@@ -166,13 +164,11 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_ste
       ops[count++].position = i + 1;
     }
   }
-  if (up == move_count) turn();
+  if (up == move_count) loss();
   out.count = count;
   fuse(c, {ops, count});
   return out;
 }
-
-} // namespace detail
 
 // From a route to the schedule: leaves out what is not read, says of each op what of its results is wanted, and puts
 // a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
@@ -181,8 +177,8 @@ template <std::size_t Stages, std::size_t Moves>
 constexpr auto complete(const chain& c, std::span<const route_step> moves) {
   // A forward may be the last to read one value, a backward two, a tape and a gradient.
   constexpr std::size_t most = Moves == at_run_time ? at_run_time : 2 * Moves + 3 * Stages + 2;
-  const auto wanted = detail::look_back<Stages, Moves>(c, moves);
-  return detail::write_ops<most, Stages>(c, moves, wanted);
+  const auto wanted = look_back<Stages, Moves>(c, moves);
+  return write_ops<most, Stages>(c, moves, wanted);
 }
 
 // Only the forward pass, storing nothing: evaluation, and a forward whose backward will come from a recomputation.
@@ -190,4 +186,4 @@ struct forward_pass {
   static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -68,7 +68,7 @@ struct names_of<pack<Elements...>> {
 // The name of a type (a layer, a policy, a network) as its user typed it: name_of<every<2>>() is "every<2>".
 template <class T>
 std::string name_of() {
-  return detail::typed_name(type_name<T>());
+  return detail::typed_name(detail::type_name<T>());
 }
 
 // The name of every stage of a blueprint, for pictures and tables.

@@ -8,14 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/core/shape.hpp>
+#include <cairn/core/tensor.hpp>
+#include <cairn/layer/description.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/plan/kept.hpp>
 #include <cairn/report/names.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A span [begin, end) of the flat gradient buffer, in elements.
 struct gradient_span {
@@ -30,9 +31,10 @@ struct network_line {
   std::size_t level = 0; // in how many blocks and repetitions it stands
   bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
   std::size_t times = 0; // so many stages; of a group: repetitions
-  shape output_shape{};  // of one sample of its first output
+  value_list outputs{};  // that it makes; what goes past it is left out
   std::vector<std::size_t> positions{}; // in the chain in which it stands, the same for each repetition of that chain
-  std::size_t parameters = 0;
+  std::size_t parameters = 0; // that are learnt
+  std::size_t frozen = 0;     // parameters that are not
   std::size_t forwards = 0; // how many run in one step
   std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
   std::size_t recomputed = 0; // how many of them run forward more than once
@@ -40,8 +42,6 @@ struct network_line {
   std::uint64_t flops = 0;    // of a step for one sample
   std::vector<gradient_span> gradients{}; // of each stage
 };
-
-namespace detail {
 
 // How a step makes use of one stage. A block's chain is used as the block is.
 struct stage_use {
@@ -74,7 +74,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
   const auto& training = Chain::training;
   for (const op& o : Chain::evaluated::schedule.ops())
     if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
-  for (std::size_t t = 0; t < training.turn; ++t) {
+  for (std::size_t t = 0; t < training.loss; ++t) {
     const op& o = training.storage[t];
     if (o.kind != op_kind::forward) continue;
     forward(o, whole.taped, false);
@@ -82,7 +82,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
   }
   const std::size_t backwards = whole.backwards + whole.last_backwards;
-  for (std::size_t t = training.turn + 1; t < training.count; ++t) {
+  for (std::size_t t = training.loss + 1; t < training.count; ++t) {
     const op& o = training.storage[t];
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
@@ -93,7 +93,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
-  static const auto kept = kept_over_turn<Chain::size>(Chain::whole, training.ops());
+  static const auto kept = kept_over_loss<Chain::size>(Chain::whole, training.ops());
   for (std::size_t i = 0; i < Chain::size; ++i) {
     out[i].tape_stored = whole.tape_stored && kept.tape[i];
     out[i].output_stored = whole.tape_stored && kept.value[i + 1];
@@ -128,10 +128,12 @@ private:
     for (const auto& copy : copies)
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const stage& s = Chain::element_stages[First];
-    line.output_shape = Chain::values.of[First].after[0].extents;
+    const description& made = Chain::values.of[First];
+    for (std::size_t k = 0; k < made.gives; ++k) line.outputs.push_back(made.after[k]);
     line.times = uses.size();
     for (const stage_use& u : uses) {
       line.parameters += s.parameters;
+      line.frozen += frozen();
       line.forwards += u.all_forwards();
       line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
       line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
@@ -140,8 +142,23 @@ private:
       line.flops += u.flops(s);
       line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
     }
+    const std::size_t here = out.size();
     out.push_back(std::move(line));
-    if constexpr (is_block<Body>) write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
+    if constexpr (is_block<Body>) {
+      write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
+      for (std::size_t i = here + 1; i < out.size(); ++i)
+        if (out[i].level == level + 1) out[here].frozen += out[i].frozen;
+    }
+  }
+
+  // Parameters of a layer that stands in a frozen block, where they are buffers.
+  static std::size_t frozen() {
+    if constexpr (Chain::is_frozen && made_of<Body>::as == part_kind::layer) {
+      const value_list& before = Chain::values.input(First);
+      const arguments in{before.items.data(), Chain::values.of[First].takes, Chain::constants};
+      if constexpr (requires { Body::parameters(in); }) return tensor_list(Body::parameters(in)).elements();
+    }
+    return 0;
   }
 
   // The chains of a block; where there are several, each with a line above its own if that is not one stage. Of the
@@ -208,8 +225,9 @@ private:
     for (std::size_t i = here + 1; i < out.size(); ++i) {
       const network_line& part = out[i];
       if (part.level != below) continue; // what is deeper is in these already
-      sum.output_shape = part.output_shape;
+      sum.outputs = part.outputs;
       sum.parameters += part.parameters;
+      sum.frozen += part.frozen;
       sum.forwards += part.forwards;
       sum.tape_bytes += part.tape_bytes;
       sum.flops += part.flops;
@@ -260,6 +278,4 @@ std::vector<network_line> lines_of() {
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -25,7 +25,7 @@ namespace cairn {
 struct picture_panel {
   std::string name; // the policy, as the user writes it
   chain stages;
-  std::span<const op> ops;
+  std::span<const detail::op> ops;
   std::span<const std::size_t> live;
   std::span<const bucket_departure> leaving{};
   std::size_t budget = 0; // bytes, as a line; 0: that of the picture
@@ -245,7 +245,7 @@ private:
   void draw_loss(Writer& to, std::size_t p, double top, double bottom) const {
     const std::span<const op> ops = panels_[p].ops;
     std::size_t loss = 0;
-    while (loss < ops.size() && ops[loss].kind != op_kind::turn) ++loss;
+    while (loss < ops.size() && ops[loss].kind != op_kind::loss) ++loss;
     if (loss == ops.size() || !has({&panels_[p], 1}, picture_kind::backward)) return;
     const double at = x_of(p)(times_[p].ops[loss].begin);
     to.line(at, top - 4, at, bottom, "stroke=\"#6b7683\" stroke-width=\"1\" stroke-dasharray=\"2 3\"");

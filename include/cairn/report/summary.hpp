@@ -30,10 +30,11 @@ struct network_summary {
   std::string policy;
   std::string element;
   std::size_t batch = 0;
-  std::size_t parameters = 0;
+  std::size_t parameters = 0; // that are learnt
+  std::size_t frozen = 0;     // parameters that are not
   std::size_t parameter_bytes = 0;
-  std::vector<network_line> lines{};
-  std::vector<bucket> buckets{}; // of a ddp<>, else none
+  std::vector<detail::network_line> lines{};
+  std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // is there one?
@@ -57,7 +58,8 @@ private:
 
   std::string heading() const {
     return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) +
-           " parameters in " + format_bytes(parameter_bytes);
+           " parameters in " + format_bytes(parameter_bytes) +
+           (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
   }
 
   table stages(const std::string& indent) const {
@@ -65,11 +67,12 @@ private:
                                     "activation", "forwards", "tape bytes", "FLOPs"};
     if (!buckets.empty()) header.push_back("bucket");
     table out(std::move(header));
-    network_line sum{.name = "total", .group = true, .times = 1};
-    for (const network_line& line : lines) {
+    detail::network_line sum{.name = "total", .group = true, .times = 1};
+    for (const detail::network_line& line : lines) {
       add(out, line, indent);
       if (line.level > 0) continue;
       sum.parameters += line.parameters;
+      sum.frozen += line.frozen;
       sum.tape_bytes += line.tape_bytes;
       sum.flops += line.flops;
     }
@@ -77,7 +80,7 @@ private:
     return out;
   }
 
-  void add(table& to, const network_line& line, const std::string& indent) const {
+  void add(table& to, const detail::network_line& line, const std::string& indent) const {
     std::string name;
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
@@ -85,8 +88,8 @@ private:
     std::vector<std::string> cells{
         place(line),
         name,
-        is_sum(line) ? std::string() : extents(line.output_shape),
-        line.parameters == 0 ? "-" : format_count(line.parameters),
+        is_sum(line) ? std::string() : outputs_of(line),
+        parameters_of(line),
         line.group ? std::string() : activation(line),
         line.group ? std::string() : format_count(line.forwards),
         bytes_or_dash(line.tape_bytes),
@@ -96,11 +99,11 @@ private:
   }
 
   // The last line of the table is no line of the network.
-  static bool is_sum(const network_line& line) { return line.positions.empty(); }
+  static bool is_sum(const detail::network_line& line) { return line.positions.empty(); }
 
   // "3", "3-8", "1, 3", "1, 3 .. 11": where the stages stand in the whole network. Inside a block they have no place
   // there of their own.
-  std::string place(const network_line& line) const {
+  std::string place(const detail::network_line& line) const {
     const auto& at = line.positions;
     if (is_sum(line) || inside_block(line)) return "";
     const std::string first = std::to_string(at.front());
@@ -109,7 +112,7 @@ private:
     if (at.back() - at.front() + 1 == at.size()) return first + "-" + last;
     return first + ", " + (at.size() == 2 ? last : std::to_string(at[1]) + " .. " + last);
   }
-  bool inside_block(const network_line& line) const {
+  bool inside_block(const detail::network_line& line) const {
     std::size_t level = line.level;
     for (std::size_t i = static_cast<std::size_t>(&line - lines.data()); level > 0 && i-- > 0;)
       if (lines[i].level < level) {
@@ -119,14 +122,28 @@ private:
     return false;
   }
 
-  std::string extents(const shape& of) const {
-    std::string out = "(" + std::to_string(batch);
-    for (std::size_t axis = 0; axis < of.rank; ++axis) out += ", " + std::to_string(of[axis]);
-    return out + ")";
+  // "(64, 512)", "(64, 8) (64, 8)": of each tensor that the stage makes.
+  std::string outputs_of(const detail::network_line& line) const {
+    std::string out;
+    for (std::size_t k = 0; k < line.outputs.size(); ++k) {
+      const tensor& made = line.outputs[k];
+      std::string extents = made.per_batch ? "" : std::to_string(batch);
+      for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
+        extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
+      out += (k == 0 ? "(" : " (") + extents + ")";
+    }
+    return out;
+  }
+
+  // "144", "144 frozen", "68 + 144 frozen".
+  static std::string parameters_of(const detail::network_line& line) {
+    const std::string learnt = format_count(line.parameters), frozen = format_count(line.frozen) + " frozen";
+    if (line.frozen == 0) return line.parameters == 0 ? "-" : learnt;
+    return line.parameters == 0 ? frozen : learnt + " + " + frozen;
   }
 
   // "stored", "stored 3 of 10, recomputed 8 of 10"; what is neither is only passed on to the next stage.
-  static std::string activation(const network_line& line) {
+  static std::string activation(const detail::network_line& line) {
     std::string out;
     for (const auto& [count, word] : {std::pair{line.stored, "stored"}, {line.recomputed, "recomputed"}}) {
       if (count == 0) continue;
@@ -137,11 +154,11 @@ private:
   }
 
   // "2", "1-4": the buckets that the line's gradients are in, counted as they leave.
-  std::string leaves_in(const network_line& line) const {
+  std::string leaves_in(const detail::network_line& line) const {
     std::size_t first = buckets.size();
     std::size_t last = 0;
     for (std::size_t b = 0; b < buckets.size(); ++b)
-      for (const gradient_span& g : line.gradients)
+      for (const detail::gradient_span& g : line.gradients)
         if (g.begin < g.end && buckets[b].begin < g.end && g.begin < buckets[b].end) {
           first = std::min(first, b);
           last = std::max(last, b);
@@ -194,7 +211,7 @@ inline constexpr bool has_checkpoint<T, pack<Parts...>> = [] {
 
 template <class Plan>
 step_costs costs_of() {
-  const auto kept = kept_over_turn<Plan::size>(Plan::whole, Plan::training.ops());
+  const auto kept = kept_over_loss<Plan::size>(Plan::whole, Plan::training.ops());
   step_costs out{.peak = Plan::trained::memory.arena,
                  .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
   for (std::size_t i = 0; i < Plan::size; ++i)
@@ -219,11 +236,13 @@ network_summary summary() {
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
   out.policy = name_of<typename detail::whole<model>::policy>();
-  out.element = type_name<T>();
+  out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
   out.parameter_bytes = plan::parameter_block * sizeof(T);
   out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
+  for (const detail::network_line& line : out.lines)
+    if (line.level == 0) out.frozen += line.frozen;
   out.costs = detail::costs_of<plan>();
   out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
   out.checkpointed = detail::has_checkpoint<model>;

@@ -22,10 +22,10 @@ struct bucket_departure {
 
 // The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
 // them; a stage that is a block has several. `element` is the size of a gradient in bytes.
-inline std::vector<bucket_departure> departures(const chain& c, std::span<const bucket> buckets,
+inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets,
                                                 std::size_t element) {
   std::vector<bucket_departure> out;
-  for (const bucket& b : buckets) {
+  for (const detail::bucket& b : buckets) {
     std::size_t position = c.size();
     std::size_t finished = 0;
     while (position > 0 && finished <= b.leaves_after) finished += c[--position].leaves;

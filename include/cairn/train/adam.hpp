@@ -38,8 +38,6 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
 // Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
 // formula. See ops/adam/adam.hpp. Two states: the running means of the gradient and of its square.
 struct Adam {
-  static constexpr std::size_t max_states = 2;
-
   double learning_rate = 1e-3;
   std::array<double, 2> betas{0.9, 0.999};
   double eps = 1e-8;

@@ -12,8 +12,6 @@ namespace cairn {
 // Adam with weight decay apart from the gradient: each step multiplies the parameters by 1 - learning_rate x
 // weight_decay first. As torch.optim.AdamW without amsgrad: same names, defaults and formula.
 struct AdamW {
-  static constexpr std::size_t max_states = 2;
-
   double learning_rate = 1e-3;
   std::array<double, 2> betas{0.9, 0.999};
   double eps = 1e-8;

@@ -20,11 +20,9 @@
 // What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
 // fault is one error, in a sentence; what would have been the trainer is then made of stand-ins, so that it stays the only.
 
-namespace cairn {
+namespace cairn::detail {
 
-namespace detail {
-
-struct capacity_sentence {
+struct capacity_message {
   template <class Argument>
   static constexpr bool right() {
     static_assert(is_right<Argument>, "trainer: the fourth argument is no batch; write batch<N>, where N is "
@@ -33,7 +31,7 @@ struct capacity_sentence {
     return false;
   }
 };
-struct number_sentence {
+struct number_message {
   template <class Argument>
   static constexpr bool right() {
     static_assert(
@@ -42,7 +40,7 @@ struct number_sentence {
     return false;
   }
 };
-struct device_sentence {
+struct device_message {
   template <class Argument>
   static constexpr bool right() {
     static_assert(is_right<Argument>,
@@ -50,7 +48,7 @@ struct device_sentence {
     return false;
   }
 };
-struct replica_sentence {
+struct replica_message {
   template <class Model>
   static constexpr bool right() {
     static_assert(is_right<Model>,
@@ -59,7 +57,7 @@ struct replica_sentence {
   }
 };
 
-struct update_around_sentence {
+struct update_around_message {
   template <class Model>
   static constexpr bool right() {
     static_assert(
@@ -69,7 +67,7 @@ struct update_around_sentence {
     return false;
   }
 };
-struct update_after_sentence {
+struct update_after_message {
   template <class Model>
   static constexpr bool right() {
     static_assert(is_right<Model>,
@@ -79,23 +77,19 @@ struct update_after_sentence {
   }
 };
 
-} // namespace detail
-
-// Arguments of a trainer that cannot be there, as culprits of an error (core/explain.hpp).
+// Arguments of a trainer that cannot be there, as diagnostics of an error (core/explain.hpp).
 template <class Model>
-struct replicated_again : detail::replica_sentence {};
+struct replicated_again : replica_message {};
 template <class Model>
-struct update_around_ddp : detail::update_around_sentence {};
+struct update_around_ddp : update_around_message {};
 template <class Model>
-struct update_after_backward : detail::update_after_sentence {};
+struct update_after_backward : update_after_message {};
 template <class Argument>
-struct fourth_argument : detail::capacity_sentence {};
+struct fourth_argument : capacity_message {};
 template <class Argument>
-struct fifth_argument : detail::number_sentence {};
+struct fifth_argument : number_message {};
 template <class Argument>
-struct sixth_argument : detail::device_sentence {};
-
-namespace detail {
+struct sixth_argument : device_message {};
 
 template <class Batch>
 inline constexpr bool is_batch = false;
@@ -113,7 +107,7 @@ struct callable {
 
 // What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-struct training_culprit {
+struct training_diagnostic {
   using replica = detail::replica<Model>;
   using model = typename replica::model;
   using net = typename without_fusion<model>::type;
@@ -125,39 +119,39 @@ struct training_culprit {
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
     if constexpr (!holds<Calls, net>)
       return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
-    else if constexpr (!loss::runs) return type_of<loss>{};
-    else if constexpr (optimizer::steps != 4) return type_of<optimizer>{};
+    else if constexpr (loss::steps != 5) return type_of<loss>{};
+    else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (communicator::steps != 5) return type_of<communicator>{};
     else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>
   static auto between() {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
-    if constexpr (Loss::accepts(Plan::output_shape)) return type_of<nothing_wrong>{};
-    else return type_of<loss_joint<Loss, last, typename tensor_type<typename Plan::output>::type>>{};
+    using output = typename tensor_type<typename Plan::output>::type;
+    if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
+    else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
+    else return type_of<nothing_wrong>{};
   }
   template <class Whole>
-  static auto culprit() {
+  static auto diagnostic() {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
     else if constexpr (replica::updates_outside) return type_of<update_around_ddp<Whole>>{};
     else if constexpr (whole<model>::fused && !replica::options::overlaps)
       return type_of<update_after_backward<Whole>>{};
-    else if constexpr (!std::is_same_v<typename network_culprit<model>::type, nothing_wrong>)
-      return type_of<typename network_culprit<model>::type>{};
+    else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
+      return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
     else if constexpr (Batch::asked == 0) return type_of<Batch>{};
     else if constexpr (!std::floating_point<T>) return type_of<fifth_argument<T>>{};
     else if constexpr (!device<Device>) return type_of<sixth_argument<Device>>{};
     else return on<typename Device::queue>();
   }
-  using type = typename decltype(culprit<Model>())::type;
+  using type = typename decltype(diagnostic<Model>())::type;
 };
 
 // Do they all fit? If not, there has been an error.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device,
-          class Culprit = typename training_culprit<Model, Loss, Optimizer, Batch, T, Device>::type>
-inline constexpr bool right_training = Culprit::template right<Culprit>();
+          class Diagnostic = typename training_diagnostic<Model, Loss, Optimizer, Batch, T, Device>::type>
+inline constexpr bool right_training = Diagnostic::template right<Diagnostic>();
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -13,8 +13,9 @@
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/train/rate_schedule.hpp>
+#include <cairn/train/settings.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
 // numbers and how its gradients are cut.
@@ -47,9 +48,9 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
   h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
   h.add(std::uint64_t{fused});
   h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
-  if constexpr (requires { loss.settings(); })
+  if constexpr (has_settings<Loss>)
     for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if constexpr (requires { optimizer.settings(); })
+  if constexpr (has_settings<Optimizer>)
     for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
   if (rates)
     for (std::uint64_t step = 0; step < (std::uint64_t{1} << 24); step += step / 2 + 1)
@@ -84,4 +85,4 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
         "with the same arguments");
 }
 
-} // namespace cairn
+} // namespace cairn::detail

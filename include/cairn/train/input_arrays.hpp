@@ -34,18 +34,18 @@ struct input_array {
   }
 };
 
-} // namespace detail
-
 // What several inputs of a step are: see inputs().
 template <class... Elements>
 struct input_arrays {
-  std::array<detail::input_array, sizeof...(Elements)> arrays;
+  std::array<input_array, sizeof...(Elements)> arrays;
 };
+
+} // namespace detail
 
 // The arrays of a step of a network that takes several tensors, in the order of its Inputs<...>, constants last:
 // step(inputs(hidden, mask), targets). They are read in place, and have to live as long as the step.
 template <numbers... Arrays>
-input_arrays<number_of<Arrays>...> inputs(const Arrays&... arrays) {
+detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... arrays) {
   return {{detail::input_array::of(arrays)...}};
 }
 

@@ -49,7 +49,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   detail::replica_of<plan, typename curve::net, T, Device, true> timed(options, seed{1}, plan::trained::memory.arena);
   Device& device = timed.device();
   auto gradients = device.allocate(plan::parameter_block * sizeof(T));
-  const gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
+  const detail::gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
 
   constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
@@ -60,7 +60,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   detail::fill_real<T>(plan::inputs, given, Batch);
   detail::fill_real<T>(plan::constants, shared, Batch);
 
-  frame<T> lent = timed.lend(Batch, pass::forward);
+  detail::frame<T> lent = timed.lend(Batch, pass::forward);
   lent.inputs = given.to_read();
   lent.constants = shared.to_read();
   lent.gradients = &place;
@@ -70,18 +70,18 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
   for (int step = 0; step < 3; ++step)
     for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const op& o = plan::training.ops()[t];
-      if (o.kind == op_kind::turn) { // stands for a loss
-        const operands& at = plan::trained::memory.at[t];
+      const detail::op& o = plan::training.ops()[t];
+      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
+        const detail::operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});
         for (T& g : gradient) g /= static_cast<T>(Batch);
       }
       const auto start = clock::now();
-      run_op(timed.code(), device.compute(), lent, t);
+      detail::run_op(timed.code(), device.compute(), lent, t);
       const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
-      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == op_kind::backward ? &costs[o.position].backward
+      std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
+                                  : o.kind == detail::op_kind::backward ? &costs[o.position].backward
                                                                 : nullptr;
       if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
     }

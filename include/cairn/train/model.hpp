@@ -60,11 +60,11 @@ public:
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>); and every buffer.
   template <class F>
   void for_each(F&& f) {
-    for_each_parameter(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+    detail::for_each_parameter(replica_.code(), parameters(), buffers(), std::forward<F>(f));
   }
   template <class F>
   void for_each_buffer(F&& f) {
-    cairn::for_each_buffer(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+    detail::for_each_buffer(replica_.code(), parameters(), buffers(), std::forward<F>(f));
   }
 
   // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,

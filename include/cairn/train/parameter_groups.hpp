@@ -8,6 +8,7 @@
 
 #include <cairn/core/tensor.hpp>
 #include <cairn/train/optimizer.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn {
 
@@ -31,9 +32,6 @@ struct vectors_only {
 //   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
 template <parameter_rule Rule, optimizer Special, optimizer Others = Special>
 struct parameter_groups {
-  static constexpr std::size_t max_states =
-      Special::max_states > Others::max_states ? Special::max_states : Others::max_states;
-
   Special special{};
   Others others{};
   double learning_rate = others.learning_rate;
@@ -43,9 +41,9 @@ struct parameter_groups {
   }
   std::vector<double> settings() const {
     std::vector<double> all{special.learning_rate, others.learning_rate};
-    if constexpr (requires { special.settings(); })
+    if constexpr (detail::has_settings<Special>)
       for (const double number : special.settings()) all.push_back(number);
-    if constexpr (requires { others.settings(); })
+    if constexpr (detail::has_settings<Others>)
       for (const double number : others.settings()) all.push_back(number);
     return all;
   }

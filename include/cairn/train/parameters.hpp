@@ -72,17 +72,15 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
   }
 }
 
-} // namespace detail
-
 // Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
 // flat buffers of both.
 template <class T, class Queue, class F>
 void for_each_parameter(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  detail::walk_parameters<false>(p, parameters.data(), buffers.data(), f, {}, 0);
+  walk_parameters<false>(p, parameters.data(), buffers.data(), f, {}, 0);
 }
 template <class T, class Queue, class F>
 void for_each_buffer(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  detail::walk_parameters<true>(p, parameters.data(), buffers.data(), f, {}, 0);
+  walk_parameters<true>(p, parameters.data(), buffers.data(), f, {}, 0);
 }
 
 // The initial values of all parameters and buffers.
@@ -94,7 +92,7 @@ void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T
       const random_key key{
           .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = detail::initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
+        q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
     };
   };
   for_each_parameter(p, parameters, buffers, set_behind(0));
@@ -112,5 +110,7 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   }
   return h.value();
 }
+
+} // namespace detail
 
 } // namespace cairn

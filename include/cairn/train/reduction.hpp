@@ -8,7 +8,7 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/plan/buckets.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
 // copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete, and
@@ -44,4 +44,4 @@ private:
   std::array<pending_of<Communicator, T, Queue>, Most> pending_{};
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -55,7 +55,7 @@ public:
   }
   std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
   std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
-  std::uint64_t checksum() const { return cairn::checksum({parameters_.data(), parameters_.size()}); }
+  std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
 
   // Every parameter, then every buffer. What they are shown for is up to f.
   template <class F>
@@ -90,7 +90,7 @@ public:
   tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
     const std::size_t rows = rows_of(inputs, where);
     run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
-    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.turn];
+    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
     return {elements_at(at.input), rows, plan::output_shape};
   }
   T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }

@@ -19,10 +19,10 @@ concept numbers = requires(const Range& r) {
   requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>>;
 };
 
+namespace detail {
+
 template <numbers Range>
 using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
-
-namespace detail {
 
 // An array that tells its strides has to be contiguous, the last axis fastest.
 template <class Range>

@@ -12,8 +12,6 @@ namespace cairn {
 // Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
 // formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
 struct SGD {
-  static constexpr std::size_t max_states = 1;
-
   double learning_rate = 1e-3;
   double momentum = 0;
   double dampening = 0;

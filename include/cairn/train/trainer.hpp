@@ -67,11 +67,11 @@ public:
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
   // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
+  static constexpr detail::fingerprint print = detail::fingerprint_of<plan, T>(buckets.buckets());
 
   // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
-  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
+  using solved = detail::solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
   using options = training_options<Loss, solved, fused>;
 
   // One process, one rank.
@@ -81,12 +81,12 @@ public:
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
       : trainer(&comm, optimizer, std::move(given)) {
-    compare_builds(comm, compute(), is_solved() ? with_schedule(print, code_.training.ops) : print,
-                   settings_of(options_.loss, optimizer_, max_norm(), fused, options_.learning_rate));
+    detail::compare_builds(comm, compute(), is_solved() ? detail::with_schedule(print, code_.training.ops) : print,
+                   detail::settings_of(options_.loss, optimizer_, max_norm(), fused, options_.learning_rate));
     auto& learnt = replica_.parameter_memory();
     auto& kept = replica_.buffer_memory();
-    broadcast(comm, compute(), {learnt.data(), learnt.size()});
-    if (kept.size() > 0) broadcast(comm, compute(), {kept.data(), kept.size()});
+    detail::broadcast(comm, compute(), {learnt.data(), learnt.size()});
+    if (kept.size() > 0) detail::broadcast(comm, compute(), {kept.data(), kept.size()});
   }
 
   trainer(const trainer&) = delete;
@@ -165,11 +165,11 @@ public:
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>); and every buffer.
   template <class F>
   void for_each(F&& f) {
-    for_each_parameter(code_, parameters(), buffers(), std::forward<F>(f));
+    detail::for_each_parameter(code_, parameters(), buffers(), std::forward<F>(f));
   }
   template <class F>
   void for_each_buffer(F&& f) {
-    cairn::for_each_buffer(code_, parameters(), buffers(), std::forward<F>(f));
+    detail::for_each_buffer(code_, parameters(), buffers(), std::forward<F>(f));
   }
 
   std::uint64_t steps() const { return steps_; } // updates so far
@@ -188,7 +188,7 @@ public:
 
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
-  void on_discard(callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
+  void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
 
 private:
   friend struct detail::replica_access;
@@ -214,7 +214,10 @@ private:
         reduction_(buckets.buckets(), bucket_places_,
                    reinterpret_cast<T*>(fused ? replica_.arena_memory().data() : gradients_.data())),
         learning_rate_(optimizer.learning_rate) {
-    if (is_solved()) code_.training = walk_of<T, queue>(options_.schedule.plan);
+    if (is_solved()) code_.training = detail::walk_of_plan<T, queue>(options_.schedule.plan);
+    if (optimizer_.states() > most_optimizer_states)
+      throw error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) +
+                  " states, found " + std::to_string(optimizer_.states()));
     if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
     for (std::size_t i = 0; i < optimizer_.states(); ++i)
       optimizer_state_[i] = replica_.device().allocate(plan::parameter_block * sizeof(T));
@@ -226,7 +229,7 @@ private:
     for_each([this](const named_parameter<T>& q) {
       if (q.is_frozen) return;
       const auto begin = static_cast<std::size_t>(q.numbers.data() - parameters().data());
-      const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
+      const std::size_t size = detail::align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
       spans_.push_back({begin, begin + size, Optimizer::is_special(*q.facts)});
     });
     std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -260,17 +263,17 @@ private:
   template <step_inputs Inputs, numbers Targets>
   double micro_batch(const Inputs& inputs, const Targets& targets) {
     const std::size_t rows = rows_of(inputs, targets, "trainer::step, inputs");
-    const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
+    const detail::callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
     random_step_ = (steps_ * micro_batch_stride) +
                    micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
                    static_cast<std::uint64_t>(comm().rank());
-    frame<T> lent = replica_.lend(rows, inputs, pass::forward);
+    detail::frame<T> lent = replica_.lend(rows, inputs, pass::forward);
     lent.gradients = &place_;
     lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
     lent.random = {.seed = options_.seed, .step = random_step_, .position = 0};
     lent.tell = &tell;
-    run_forward(code_, compute(), lent);
-    const operands& at = code_.training.at[code_.training.turn];
+    detail::run_forward(code_, compute(), lent);
+    const detail::operands& at = code_.training.at[code_.training.loss];
     const double loss =
         take_loss(rows, targets, replica_.elements_at(at.input), replica_.elements_at(at.output_gradient));
     if (options_.check_loss && !std::isfinite(loss))
@@ -279,7 +282,7 @@ private:
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reduction_.begin();
     if constexpr (fused) begin_updates();
-    run_backward(code_, compute(), lent);
+    detail::run_backward(code_, compute(), lent);
     ++micro_batches_;
     return loss;
   }
@@ -373,16 +376,16 @@ private:
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
   Optimizer optimizer_;
   options options_;
-  program<T, queue> code_ = program_of<plan, T, queue>;
+  detail::program<T, queue> code_ = detail::program_of<plan, T, queue>;
   replica replica_;
   typename Device::memory gradients_; // of a fused update, which has no such buffer: a cache line of zeros
   typename Device::memory accumulation_;
   std::array<typename Device::memory, most_optimizer_states> optimizer_state_;
   places bucket_places_;
   std::vector<detail::update_span> spans_; // of an optimizer that divides parameters
-  reduction<communicator_type, T, queue, plan::tensors + 1>
+  detail::reduction<communicator_type, T, queue, plan::tensors + 1>
       reduction_; // after the gradients, so it goes first
-  gradient_place<T> place_{};
+  detail::gradient_place<T> place_{};
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   std::size_t micro_batches_ = 0;
   std::uint64_t steps_ = 0;
@@ -390,7 +393,7 @@ private:
   double learning_rate_;
   double gradient_norm_ = 0;
   bool reducing_ = false;
-  callback<std::byte*, std::size_t> discarded_{};
+  detail::callback<std::byte*, std::size_t> discarded_{};
 };
 
 } // namespace cairn

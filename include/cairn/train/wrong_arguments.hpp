@@ -3,12 +3,10 @@
 
 #include <cairn/core/explain.hpp>
 
-// Arguments of a trainer's functions that cannot be there, as culprits of an error (core/explain.hpp).
-namespace cairn {
+// Arguments of a trainer's functions that cannot be there, as diagnostics of an error (core/explain.hpp).
+namespace cairn::detail {
 
-namespace detail {
-
-struct inputs_sentence {
+struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
     static_assert(is_right<Inputs>,
@@ -16,7 +14,7 @@ struct inputs_sentence {
     return false;
   }
 };
-struct targets_sentence {
+struct targets_message {
   template <class Targets>
   static constexpr bool right() {
     static_assert(is_right<Targets>,
@@ -24,7 +22,7 @@ struct targets_sentence {
     return false;
   }
 };
-struct function_sentence {
+struct function_message {
   template <class Networks>
   static constexpr bool right() {
     static_assert(is_right<Networks>,
@@ -34,13 +32,11 @@ struct function_sentence {
   }
 };
 
-} // namespace detail
-
 template <class Found, class Expected>
-struct wrong_inputs : detail::inputs_sentence {};
+struct wrong_inputs : inputs_message {};
 template <class Loss, class Found>
-struct wrong_targets : detail::targets_sentence {};
+struct wrong_targets : targets_message {};
 template <class Own, class Other>
-struct other_function : detail::function_sentence {};
+struct other_function : function_message {};
 
-} // namespace cairn
+} // namespace cairn::detail

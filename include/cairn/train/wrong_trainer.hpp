@@ -30,7 +30,6 @@ struct stand_in_loss {
   static void run(Queue&, const loss_call<T, Target>&) {}
 };
 struct stand_in_optimizer {
-  static constexpr std::size_t max_states = 0;
   double learning_rate = 0;
   std::size_t states() const { return 0; }
   template <class Queue, class T>

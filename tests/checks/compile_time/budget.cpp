@@ -31,4 +31,4 @@ constexpr std::array<stage, STAGES> stages = [] {
 struct source {
   static constexpr chain value{.stages = stages, .batch = 64, .input = {256, 0}};
 };
-static_assert(plan_of<source, budget_fraction<50>>::arena > 0);
+static_assert(detail::plan_of<source, budget_fraction<50>>::arena > 0);

@@ -13,6 +13,7 @@
 #include "../sum.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using testing::Gated;
 using testing::Split;
 using testing::Sum;

@@ -172,7 +172,7 @@ void check_derivatives() {
   };
   const std::vector<double> gradients = r.step(q, 3, false).gradients;
   double largest = 0;
-  cairn::for_each_parameter(
+  cairn::detail::for_each_parameter(
       *p.code, std::span<double>(r.parameters().data(), p.parameters), std::span<double>{}, [&](const auto& named) {
         for (double& element : named.numbers) {
           constexpr double h = 1e-6;

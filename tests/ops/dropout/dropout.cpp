@@ -42,8 +42,8 @@ TEST_CASE("dropout: every instruction set draws the same, far along the stream t
   for (std::size_t i = 0; i < 128; ++i)
     CHECK(expected[i] == (random_bits(key, begin + i) < third.threshold ? 0.0F : 1.5F));
   for (const auto set : instruction_sets()) {
-    if (set == instruction_set::avx2) detail::write_factors_avx2(found.data(), 128, key, begin, third);
-    if (set == instruction_set::avx512) detail::write_factors_avx512(found.data(), 128, key, begin, third);
-    if (set != instruction_set::plain) CHECK(found == expected);
+    if (set == detail::instruction_set::avx2) detail::write_factors_avx2(found.data(), 128, key, begin, third);
+    if (set == detail::instruction_set::avx512) detail::write_factors_avx512(found.data(), 128, key, begin, third);
+    if (set != detail::instruction_set::plain) CHECK(found == expected);
   }
 }

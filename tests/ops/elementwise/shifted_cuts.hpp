@@ -10,11 +10,11 @@
 #include <cairn/ops/elementwise/cpu.hpp>
 
 // The instruction sets that this machine has.
-inline std::vector<cairn::instruction_set> instruction_sets() {
-  std::vector<cairn::instruction_set> result;
+inline std::vector<cairn::detail::instruction_set> instruction_sets() {
+  std::vector<cairn::detail::instruction_set> result;
   for (const auto set :
-       {cairn::instruction_set::plain, cairn::instruction_set::avx2, cairn::instruction_set::avx512})
-    if (set <= cairn::widest_instruction_set()) result.push_back(set);
+       {cairn::detail::instruction_set::plain, cairn::detail::instruction_set::avx2, cairn::detail::instruction_set::avx512})
+    if (set <= cairn::detail::widest_instruction_set()) result.push_back(set);
   return result;
 }
 
@@ -24,7 +24,7 @@ inline std::vector<cairn::instruction_set> instruction_sets() {
 template <std::size_t Results, class T, std::size_t Operands, class F>
 bool bits_ignore_cuts(const F& f, const std::array<std::vector<T>, Operands>& operands) {
   const std::size_t count = operands[0].size();
-  const auto run = [&](cairn::instruction_set set, std::array<std::vector<T>, Results>& out,
+  const auto run = [&](cairn::detail::instruction_set set, std::array<std::vector<T>, Results>& out,
                        std::size_t begin, std::size_t length) {
     std::array<T*, Results> to{};
     std::array<const T*, Operands> from{};

@@ -20,6 +20,7 @@
 namespace matmul_case {
 
 using namespace cairn;
+using namespace cairn::detail;
 
 template <class T>
 struct grid {

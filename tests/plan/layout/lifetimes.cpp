@@ -28,7 +28,7 @@ auto trace_of(const std::vector<stage>& stages, chain c) {
 
 TEST_CASE("lifetimes: one buffer for a value and what is made of it in place") {
   const auto lives = trace_of({dense(16, 16), relu(16), dense(16, 16)}, {.input = {64, 0}});
-  // forward 0, forward 1, discard 1, forward 2, turn, discard 3, backward 2, …
+  // forward 0, forward 1, discard 1, forward 2, loss, discard 3, backward 2, …
   REQUIRE(lives.count == 3); // values 1 and 2; value 3 and its gradient; gradients 2 and 1
   CHECK(lives.uses[0].output == lives.uses[1].output);
   CHECK(lives.buffers[0].birth == 0);

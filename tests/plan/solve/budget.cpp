@@ -14,6 +14,7 @@
 #include "../chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {
@@ -71,7 +72,7 @@ void keeps_its_budget(std::size_t bytes) {
 }
 // The least arena of a chain that the compiler finds.
 template <class Source>
-constexpr std::size_t least_arena = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
+constexpr std::size_t least_of = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
 
 // Budgets of so many hundredths of what store_all needs.
 template <class Source, std::size_t... Percent>
@@ -118,7 +119,7 @@ TEST_CASE("a fraction of store_all is a budget of so many hundredths of its aren
 
 TEST_CASE("the least possible budget is that of the exact solver, and it is kept") {
   using source = random_mlp<10, 2>;
-  constexpr std::size_t least = least_arena<source>;
+  constexpr std::size_t least = least_of<source>;
   CHECK(least == solver(source::value)[0].bytes);
   using planned = plan_of<source, budget<least>>;
   static_assert(bool(planned::proof));
@@ -141,7 +142,7 @@ struct lent_chain {
 
 TEST_CASE("a budget plans a chain that is lent, as a nested checkpoint's is") {
   constexpr std::size_t all = plan_of<lent_chain, store_all>::memory.arena;
-  constexpr std::size_t bytes = (least_arena<lent_chain> + all) / 2;
+  constexpr std::size_t bytes = (least_of<lent_chain> + all) / 2;
   using planned = plan_of<lent_chain, budget<bytes>>;
   static_assert(bool(planned::proof));
   CHECK(planned::memory.arena <= bytes);
@@ -167,17 +168,17 @@ struct fused_chain {
 
 TEST_CASE("a budget counts the windows of gradients") {
   keeps_budgets<fused_chain, 85, 95>();
-  constexpr std::size_t least = least_arena<fused_chain>;
+  constexpr std::size_t least = least_of<fused_chain>;
   CHECK(least == solver(fused_chain::value)[0].bytes);
   CHECK(least > solver({.stages = fused_chain::stages, .batch = 1024, .input = {256, 0}})[0].bytes);
 }
 
 TEST_CASE("below the least bytes a budget is refused, and the error says so") {
   using source = random_blocks<9, 2>;
-  constexpr std::size_t least = least_arena<source>;
+  constexpr std::size_t least = least_of<source>;
   static_assert(policy_fault_of<budget<least>, source> == policy_fault::none);
   static_assert(policy_fault_of<budget<least - 1>, source> == policy_fault::refuses);
-  using refused = typename detail::policy_culprit<budget<least - 1>, source>::type;
+  using refused = typename detail::policy_diagnostic<budget<least - 1>, source>::type;
   static_assert(
       std::is_same_v<refused,
                      detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
@@ -188,7 +189,6 @@ TEST_CASE("a chain in groups keeps its budget, and costs little more than the be
 }
 
 TEST_CASE("more stages than the compiler solves are refused before it begins") {
-  using detail::solved_in_the_compiler;
   const auto accepts = [](std::size_t stages, bool equal) {
     std::vector<stage> list(stages, block(64, 1));
     for (std::size_t i = 0; i < stages && !equal; ++i) list[i].forward_flops = i;

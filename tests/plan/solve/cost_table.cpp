@@ -54,7 +54,7 @@ TEST_CASE("cost table: bytes at the chain's batch, and the chain's flags") {
       CHECK(e.cost.tape == (s.tape_without_output ? s.tape_flops : s.forward_flops));
       CHECK(e.cost.backward == s.backward_flops - (i > lowest ? 0 : s.input_gradient_flops));
     }
-    // The turn: it makes the gradient of the last value, in its place.
+    // The loss: it makes the gradient of the last value, in its place.
     CHECK(entries[6].input == c.value_bytes(6));
     CHECK(entries[6].input_gradient == c.value_bytes(6));
     CHECK(entries[6].kept() == 0);

@@ -14,6 +14,7 @@
 #include "../chains.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {

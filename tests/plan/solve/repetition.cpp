@@ -69,7 +69,7 @@ TEST_CASE("repetition: the first copy of every stretch, in the longest run of eq
     if (found.period == 0) continue;
     REQUIRE(found.end - found.lowest - found.period == most);
     for (std::size_t first = 0; first <= stages; ++first) {
-      REQUIRE(found.steps_back(first, stages) == 0); // the turn is there once
+      REQUIRE(found.steps_back(first, stages) == 0); // the loss is there once
       for (std::size_t last = first; last < stages; ++last) {
         const std::size_t back = found.steps_back(first, last);
         REQUIRE(back <= furthest_copy(kinds, found.period, first, last));

@@ -21,6 +21,7 @@
 #include "../outcome.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using namespace cairn::testing;
 
 namespace {

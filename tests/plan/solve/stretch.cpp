@@ -29,7 +29,7 @@ bool equal(const stretch& a, const stretch& b) {
 
 std::size_t live_bytes_of(const chain& c, const std::vector<route_step>& moves) {
   const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
-  return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.turn).bound;
+  return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.loss).bound;
 }
 
 } // namespace
@@ -100,7 +100,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
 }
 
 // A chain of one stage is walked by its two bases, and its memory is known otherwise.
-TEST_CASE("stretch: one stage and the turn need what a plan of them needs") {
+TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     dice d(seed);
     auto stages = random_stages(d, 1);
@@ -138,6 +138,6 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
   CHECK_FALSE(all.is_at_once({1, 1, {false, true}}));  // a base
   CHECK_FALSE(all.is_at_once({0, 2, {false, false}})); // it reads its input
   CHECK(all.is_at_once({0, 3, {false, false}}));
-  CHECK_FALSE(all.is_at_once({0, 4, {false, false}})); // the turn
+  CHECK_FALSE(all.is_at_once({0, 4, {false, false}})); // the loss
   CHECK(all.at_once({0, 3, {}}).cost == entries[3].cost.backward);
 }

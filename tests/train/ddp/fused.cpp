@@ -48,7 +48,7 @@ std::vector<trace> run(int ranks, const Optimizer& optimizer) {
       mine.losses.push_back(t.step(s.x, s.y));
     }
     mine.parameters = t.checksum();
-    mine.state = checksum(std::as_bytes(t.optimizer_state(optimizer.states() - 1)));
+    mine.state = detail::checksum(std::as_bytes(t.optimizer_state(optimizer.states() - 1)));
   });
   return out;
 }
@@ -89,7 +89,7 @@ TEST_CASE("ddp: a fused update leaves nothing to be read after it") {
       trainer<Replica, CrossEntropyLoss, testing::used_up, batch<6>> t{rank, {}, {.seed = 3}};
       const samples s(6, static_cast<std::uint32_t>(rank.rank()));
       t.step(s.x, s.y);
-      out[static_cast<std::size_t>(rank.rank())] = checksum(std::as_bytes(t.optimizer_state(0)));
+      out[static_cast<std::size_t>(rank.rank())] = detail::checksum(std::as_bytes(t.optimizer_state(0)));
     });
     return out;
   };

@@ -58,11 +58,11 @@ struct observed {
 template <class Trainer>
 std::size_t complete_after(std::size_t b) {
   using plan = typename Trainer::plan;
-  std::array<gradient_end, plan::tensors> ends{};
+  std::array<detail::gradient_end, plan::tensors> ends{};
   std::size_t leaf = 0;
   plan::write_ends(ends.data(), 0, leaf);
   std::size_t end = 0;
-  for (const gradient_end& e : ends)
+  for (const detail::gradient_end& e : ends)
     if (e.leaf == Trainer::buckets[b].leaves_after) end = e.end;
   return end * sizeof(float);
 }
@@ -77,7 +77,7 @@ void check_order() {
     CAPTURE(b);
     CHECK(departures[b].begin == trainer_type::buckets[b].begin * sizeof(float));
     CHECK(departures[b].end == trainer_type::buckets[b].end * sizeof(float));
-    CHECK(align_up(departures[b].written) == complete_after<trainer_type>(b));
+    CHECK(detail::align_up(departures[b].written) == complete_after<trainer_type>(b));
   }
   CHECK(departures.back().end == trainer_type::plan::parameter_block * sizeof(float));
 }
@@ -146,7 +146,7 @@ TEST_CASE("ddp: a bucket leaves right after the backward that completes it") {
 TEST_CASE("ddp: after_backward lets nothing leave early") {
   const auto late = observed<Net, bucket_bytes<1>, after_backward>{}.departures;
   REQUIRE(late.size() == 14);
-  for (const departure& d : late) CHECK(align_up(d.written) == late.back().end);
+  for (const departure& d : late) CHECK(detail::align_up(d.written) == late.back().end);
 }
 
 TEST_CASE("ddp: a bucket does not leave before its gradients are those of all micro-batches") {

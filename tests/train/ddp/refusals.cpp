@@ -80,8 +80,8 @@ TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
 }
 
 TEST_CASE("ddp: a rank that throws ends the job with its message") {
-  for (const int culprit : {0, 2}) {
-    CAPTURE(culprit);
+  for (const int diagnostic : {0, 2}) {
+    CAPTURE(diagnostic);
     const auto start = std::chrono::steady_clock::now();
     int reached = 0;
     const std::string text = text_of([&] {
@@ -89,14 +89,14 @@ TEST_CASE("ddp: a rank that throws ends the job with its message") {
         replica_trainer<Net, float, bucket_bytes<1>> t{rank, testing::momentum, {.seed = 1}};
         const samples s(6, 1);
         for (int step = 0; step < 10; ++step) {
-          if (rank.rank() == culprit && step == 3) throw std::runtime_error("the disk is full");
+          if (rank.rank() == diagnostic && step == 3) throw std::runtime_error("the disk is full");
           t.step(s.x, s.y);
           if (rank.rank() == 1) ++reached;
         }
       });
     });
     CHECK(has(text, "the disk is full"));
-    CHECK(has(text, std::to_string(culprit)));
+    CHECK(has(text, std::to_string(diagnostic)));
     CHECK(reached == 3);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
   }

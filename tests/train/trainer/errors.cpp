@@ -18,6 +18,14 @@ using testing::text_of;
 namespace {
 
 using net_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
+
+// Asks for a buffer more than there can be.
+struct greedy {
+  double learning_rate = 0.1;
+  std::size_t states() const { return most_optimizer_states + 1; }
+  template <class T>
+  void update(auto&, const update_call<T>&) const {}
+};
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 } // namespace
@@ -40,6 +48,11 @@ TEST_CASE("trainer: inputs that do not fit are refused") {
   CHECK(has(evaluated, "evaluate"));
   CHECK(t.checksum() == before);
   CHECK(t.steps() == 0);
+}
+
+TEST_CASE("trainer: an optimizer with more states than there can be is refused") {
+  const std::string text = text_of([] { trainer<Net, CrossEntropyLoss, greedy, batch<6>>{greedy{}}; });
+  CHECK(has(text, "at most 4 states, found 5"));
 }
 
 TEST_CASE("trainer: targets that do not fit are refused before anything has run") {

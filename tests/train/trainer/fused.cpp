@@ -119,7 +119,7 @@ TEST_CASE(
                 &told});
   const samples s(6, 1);
   t.step(s.x, s.y);
-  for (const bucket& b : fused_trainer::buckets.buckets())
+  for (const detail::bucket& b : fused_trainer::buckets.buckets())
     CHECK(std::count(told.begin(), told.end(), b.size() * sizeof(float)) > 0);
   std::size_t touched = 0;
   for (std::size_t line = 0; line < arena.size(); line += alignment) {

@@ -22,6 +22,7 @@
 #include "../training.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 using testing::samples;
 
 namespace {

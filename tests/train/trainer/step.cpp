@@ -73,7 +73,7 @@ TEST_CASE("trainer: the gradients of a step are the oracle's") {
   CHECK(loss == plain_loss);
 
   std::vector<double> gradients(t.gradients().begin(), t.gradients().end());
-  for_each_parameter(program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients), t.buffers(),
+  detail::for_each_parameter(detail::program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients), t.buffers(),
                      [&](const named_parameter<double>& p) {
                        const plain::bytes& own = plain_net.leaves.at(p.leaf)->gradients.at(p.index);
                        CAPTURE(p.name);

@@ -39,7 +39,7 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
   const std::size_t columns = sum.columns;
   if (sum.stride == columns && a.stride == columns && b.stride == columns)
     return add(queue, sum.rows * columns, sum.data, a.data, b.data);
-  const instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_elements();
   detail::for_each_row(
       queue, sum.rows, columns,
       [&](std::size_t row) {

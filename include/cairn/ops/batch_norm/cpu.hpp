@@ -135,7 +135,7 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          T* input_gradient, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient,
                          const T* output_gradient, const T* input, const accumulated<T>* statistics,
                          const T* weight) {
-  const instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(rows);
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::strip_of<T> mean, factor, gradient_mean, slope;

@@ -92,9 +92,9 @@ template <class T>
 void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key,
              const dropout_rate& rate) {
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
-  const instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == instruction_set::avx2 ? detail::write_factors_avx2<T>
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
                                                          : detail::write_factors_plain<T>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
     alignas(64) std::array<T, piece> factors;

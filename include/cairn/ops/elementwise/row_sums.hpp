@@ -12,20 +12,20 @@
 
 namespace cairn::detail {
 
-// f(sums[j]..., operands(row, j)...) for every row in ascending order, and every column j: the sums are doubles, which f
-// takes by reference and adds to. An operand with a stride of 0 is the same row every time. The sums are kept in memory
+// f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j: the sums are doubles, which f
+// takes by reference and adds to. An array with a stride of 0 is the same row every time. The sums are kept in memory
 // and not in registers, so that rows are read in order; a strip of them stays in the innermost cache.
 //
 // As for elementwise(), f has no branch and is [[gnu::always_inline]]. What is left of a block is done one column at a
 // time, so the last bits of a column may depend on whether it is among the last columns, but on nothing else.
 template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
 [[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
-                                               const std::array<matrix<const T>, Operands>& operands,
+                                               const std::array<matrix<const T>, Operands>& arrays,
                                                std::index_sequence<S...>, std::index_sequence<I...>) {
   const F element = f;
-  const std::size_t columns = operands[0].columns;
-  for (std::size_t row = 0; row < operands[0].rows; ++row) {
-    const T* const from[Operands] = {operands[I].data + row * operands[I].stride...};
+  const std::size_t columns = arrays[0].columns;
+  for (std::size_t row = 0; row < arrays[0].rows; ++row) {
+    const T* const from[Operands] = {arrays[I].data + row * arrays[I].stride...};
     std::size_t j = 0;
     for (; j + element_block <= columns; j += element_block) {
       double s[Sums][element_block];
@@ -45,28 +45,28 @@ template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t.
 // The same for one instruction set each.
 template <std::size_t Sums, std::size_t Operands, class F, class T>
 [[gnu::noinline]] void add_rows_plain(const F& f, const std::array<double*, Sums>& sums,
-                                      const std::array<matrix<const T>, Operands>& operands) {
-  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+                                      const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
 [[gnu::noinline]] CAIRN_TARGET_AVX2 void
 add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
-              const std::array<matrix<const T>, Operands>& operands) {
-  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+              const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
 [[gnu::noinline]] CAIRN_TARGET_AVX512 void
 add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
-                const std::array<matrix<const T>, Operands>& operands) {
-  add_rows_of(f, sums, operands, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
+                const std::array<matrix<const T>, Operands>& arrays) {
+  add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 
 template <std::size_t Sums, std::size_t Operands, class F, class T>
 void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& sums,
-              const std::array<matrix<const T>, Operands>& operands) {
-  if (set == instruction_set::avx512) add_rows_avx512(f, sums, operands);
-  else if (set == instruction_set::avx2) add_rows_avx2(f, sums, operands);
-  else add_rows_plain(f, sums, operands);
+              const std::array<matrix<const T>, Operands>& arrays) {
+  if (set == instruction_set::avx512) add_rows_avx512(f, sums, arrays);
+  else if (set == instruction_set::avx2) add_rows_avx2(f, sums, arrays);
+  else add_rows_plain(f, sums, arrays);
 }
 
 } // namespace cairn::detail

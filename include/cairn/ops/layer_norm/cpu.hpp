@@ -48,7 +48,7 @@ struct normalize_derivative {
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         T* statistics, const T* input, const T* weight, const T* bias) {
-  const instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
@@ -71,7 +71,7 @@ template <class T>
 void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
                          T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
                          const T* statistics, const T* weight) {
-  const instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
   detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {

@@ -68,11 +68,11 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
             std::type_identity_t<matrix<const T>> b, transpose form,
             const std::type_identity_t<epilogue<T>>& then = {}) {
   const detail::product<T> whole(c, a, b, form, then);
-  const instruction_set isa = widest_instruction_set();
+  const detail::instruction_set isa = detail::widest_instruction_set();
 #if CAIRN_WITH_BLAS
   // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is
   // paid for.
-  if (isa == instruction_set::plain &&
+  if (isa == detail::instruction_set::plain &&
       2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
     return detail::multiply_with_blas(queue, whole);
 #endif

@@ -21,7 +21,7 @@ constexpr bool is_own(holder h) { return h >= regions; }
 
 // How many buffers a schedule has, if nothing is done in place.
 constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
-  std::size_t sum = 1 + c.windows.size(); // the gradient at the turn
+  std::size_t sum = 1 + c.windows.size(); // the gradient at the loss
   const auto there = [&c](const bytes& b) { return b.per_sample * c.batch + b.per_batch != 0 ? 1U : 0U; };
   const op* const all = ops.data();
   const stage* const stages = c.stages.data();
@@ -76,7 +76,7 @@ public:
       else if (o.kind == op_kind::backward) backward(o, uses);
       else if (o.kind == op_kind::discard_gradient) uses.input = gradients_.items[o.position];
       else if (o.kind == op_kind::discard_tape) uses.input = tapes_.items[o.position];
-      else turn(uses);
+      else loss(uses);
     }
     use(gradients_.items[0]); // it is handed out when the walk is over
     const std::size_t made = out_.count;
@@ -135,7 +135,7 @@ private:
   }
 
   // The gradient of the last value comes in: in the value's place, if that is not read again.
-  constexpr void turn(operands_of<holder>& uses) {
+  constexpr void loss(operands_of<holder>& uses) {
     const std::size_t n = c_.size();
     const std::size_t next = next_work(ops_, now_);
     const bool back = next < ops_.size();

@@ -7,7 +7,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/solve/compiled.hpp>
+#include <cairn/plan/solve/budget_solver.hpp>
 
 namespace cairn {
 
@@ -30,12 +30,12 @@ struct solved_candidate {
 
 template <class Source, std::size_t Bytes>
 constexpr auto first_candidate() {
-  using solved = compiled_front<Source, Bytes>;
+  using solved = budget_solution<Source, Bytes>;
   if constexpr (solved::front.least.bytes > Bytes) return std::type_identity<void>{};
   else return std::type_identity<solved_candidate<solved, Bytes>>{};
 }
 
-struct too_long_sentence {
+struct too_long_message {
   template <class TooLong>
   static constexpr bool right() {
     static_assert(is_right<TooLong>,
@@ -45,9 +45,9 @@ struct too_long_sentence {
   }
 };
 
-// A chain that is beyond the compiler: the culprit of an error (core/explain.hpp).
+// A chain that is beyond the compiler: the diagnostic of an error (core/explain.hpp).
 template <std::size_t Stages>
-struct too_long_for_the_compiler : too_long_sentence {};
+struct too_long_for_the_compiler : too_long_message {};
 
 struct solved_in_the_compiler {
   // A longer chain would take minutes, and then end in a compiler's own limits.
@@ -67,7 +67,7 @@ struct solved_in_the_compiler {
   template <class Source, std::size_t Bytes>
   using cheapest = typename decltype(first_candidate<Source, Bytes>())::type;
   template <class Source, std::size_t Bytes>
-  using tightest = solved_candidate<compiled_front<Source, Bytes>, compiled_front<Source, Bytes>::front.least.bytes>;
+  using tightest = solved_candidate<budget_solution<Source, Bytes>, budget_solution<Source, Bytes>::front.least.bytes>;
 };
 
 } // namespace detail

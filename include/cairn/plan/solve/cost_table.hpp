@@ -45,11 +45,11 @@ constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
           s.backward_flops - (wants_input_gradient ? 0 : s.input_gradient_flops)};
 }
 
-// The entries of a chain and, after them, one for the turn.
+// The entries of a chain and, after them, one for the loss.
 template <std::size_t Stages>
 using cost_table = plain_array<entry, plus(Stages, 1)>;
 
-// The turn reads the last value and makes its gradient in its place. Stages below the lowest backward have no backward:
+// The loss reads the last value and makes its gradient in its place. Stages below the lowest backward have no backward:
 // they keep nothing, and there are no gradients between them.
 template <std::size_t Stages>
 constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {

@@ -14,15 +14,15 @@ namespace cairn {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
 // states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
-inline run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+inline detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
-    run_time_plan found = plan_route(c, solved.route_of(i));
+    detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
     if (found.memory.arena <= bytes) return found;
   }
   std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
   for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
-    const std::size_t arena = plan_route(c, solved.route_of(i)).memory.arena;
+    const std::size_t arena = detail::plan_route(c, solved.route_of(i)).memory.arena;
     if (arena < least) least = arena;
   }
   throw input_error("plan_within: expected a budget of at least " + std::to_string(least) +

@@ -44,7 +44,7 @@ public:
 
   // Costs are FLOPs for one sample, or those given, one for each stage, in any unit.
   explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {})
-      : chain_(c), table_(detail::cost_table_of<at_run_time>(c, costs)),
+      : chain_(c), table_(detail::cost_table_of<detail::at_run_time>(c, costs)),
         groups_(table_, c.size(), limits.exact ? 1 : detail::group_length(table_.items, c.size(), 2'500'000, 24)),
         ways_(table_, c.size(), groups_) {
     solve(limits);
@@ -118,9 +118,9 @@ private:
   }
 
   chain chain_;
-  detail::cost_table<at_run_time> table_;
-  detail::grouping<at_run_time> groups_;
-  detail::divisions<at_run_time> ways_;
+  detail::cost_table<detail::at_run_time> table_;
+  detail::grouping<detail::at_run_time> groups_;
+  detail::divisions<detail::at_run_time> ways_;
   std::unordered_map<std::size_t, std::vector<detail::way>> fronts_;
   std::vector<point> points_;
 };

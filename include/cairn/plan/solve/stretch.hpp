@@ -24,7 +24,7 @@ inline constexpr std::size_t standings = 4;
 constexpr standing standing_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
 
 // The stages [first, last] of a chain: value `first` is there, and the gradient of the last stage's output, unless the
-// stretch reaches the turn, which is stage n. Walking it back makes the gradient of value `first`.
+// stretch reaches the loss, which stands behind the stages as stage n. Walking it back makes the gradient of value `first`.
 struct stretch {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -97,7 +97,7 @@ public:
     return s.first != stages_ && !s.how.kept && table_.items[s.first].kept() != 0;
   }
 
-  // One stage, or the turn.
+  // One stage, or the loss.
   constexpr need base(const stretch& s) const {
     const entry& e = table_.items[s.first];
     const std::size_t own = owned(s);

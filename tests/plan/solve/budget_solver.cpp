@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/solve/compiled.hpp>
+#include <cairn/plan/solve/budget_solver.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
 #include "../chains.hpp"
@@ -37,7 +37,7 @@ struct repeated_blocks {
 
 template <class Source, std::size_t Bytes>
 void agrees() {
-  using solved = compiled_front<Source, Bytes>;
+  using solved = budget_solution<Source, Bytes>;
   const solver exact(Source::value);
   CHECK(solved::front.least.bytes == exact[0].bytes);
   REQUIRE(exact[0].bytes <= Bytes);
@@ -57,18 +57,18 @@ void agrees() {
 
 } // namespace
 
-TEST_CASE("compiled: a chain with copies") {
-  static_assert(compiled<repeated_blocks<8>, 1000>::repeats.period == 2);
+TEST_CASE("budget solver: a chain with copies") {
+  static_assert(budget_solver<repeated_blocks<8>, 1000>::repeats.period == 2);
   agrees<repeated_blocks<8>, 48_KiB>();
   agrees<repeated_blocks<8>, 100_KiB>();
 }
-TEST_CASE("compiled: a chain with copies, in groups") {
+TEST_CASE("budget solver: a chain with copies, in groups") {
   using source = repeated_blocks<36>;
-  static_assert(compiled<source, 1000>::groups.of.items[2].last > 2);
-  static_assert(compiled<source, 1000>::repeats.period > 2);
+  static_assert(budget_solver<source, 1000>::groups.of.items[2].last > 2);
+  static_assert(budget_solver<source, 1000>::repeats.period > 2);
   agrees<source, 100_KiB>();
 }
-TEST_CASE("compiled: costs are told in units that keep their proportions") {
+TEST_CASE("budget solver: costs are told in units that keep their proportions") {
   constexpr auto table = cost_table_of<12>(repeated_blocks<4>::value);
   constexpr auto units = in_cost_units<12>(table);
   std::uint64_t sum = 0, all = 0;

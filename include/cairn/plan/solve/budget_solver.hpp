@@ -45,7 +45,7 @@ constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
 // A chain solved for a budget in constant expressions, one for each length of stretch, so that none is too long for a
 // compiler. `Source::value` is the chain.
 template <class Source, std::size_t Budget>
-struct compiled {
+struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
@@ -118,34 +118,34 @@ struct compiled {
 
 // All stretches of up to so many stages.
 template <class Of, std::size_t Length>
-struct solved_up_to {
+struct lengths_up_to {
   using view = typename Of::view;
-  static constexpr auto longest = Of::template solve<Length>(solved_up_to<Of, Length - 1>::at);
+  static constexpr auto longest = Of::template solve<Length>(lengths_up_to<Of, Length - 1>::at);
   struct list {
     view at[Length]{};
   };
   static constexpr list views = [] {
     list l{};
-    for (std::size_t i = 0; i + 1 < Length; ++i) l.at[i] = solved_up_to<Of, Length - 1>::at[i];
+    for (std::size_t i = 0; i + 1 < Length; ++i) l.at[i] = lengths_up_to<Of, Length - 1>::at[i];
     l.at[Length - 1] = {longest.fronts, longest.places};
     return l;
   }();
   static constexpr const view* at = views.at;
 };
 template <class Of>
-struct solved_up_to<Of, 0> {
+struct lengths_up_to<Of, 0> {
   static constexpr const typename Of::view* at = nullptr;
 };
 
 // The ways of a whole chain.
 template <class Source, std::size_t Budget>
-struct compiled_front : compiled<Source, Budget> {
-  using base = compiled<Source, Budget>;
+struct budget_solution : budget_solver<Source, Budget> {
+  using base = budget_solver<Source, Budget>;
 
   // From the shortest up: else each would be evaluated inside the next, too deep for a long chain.
   template <std::size_t... Length>
   static constexpr const typename base::view* solve_all(std::index_sequence<Length...>) {
-    const typename base::view* const each[]{solved_up_to<base, Length>::at...};
+    const typename base::view* const each[]{lengths_up_to<base, Length>::at...};
     return each[sizeof...(Length) - 1];
   }
   static constexpr typename base::finder find{solve_all(std::make_index_sequence<base::stages + 2>{})};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace cairn::detail {
+
+// The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.
+template <class X>
+concept has_settings = requires(const X& x) {
+  { *x.settings().begin() } -> std::convertible_to<double>;
+  x.settings().end();
+};
+
+// Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is
+// ambiguous: that tells whether it has the name, in whatever form.
+struct optional_names {
+  int settings, is_special;
+};
+template <class X>
+struct with_optional_names : X, optional_names {};
+
+// A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
+template <class X>
+concept right_settings =
+    has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
+
+} // namespace cairn::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A loss of one's own that has no default: a trainer is given another in its options only.
+// expect: error: .*loss: it is no value, expected a type that can be copied and has a default
+// expect: checked_loss<AbsoluteError,
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+struct AbsoluteError {
+#ifndef EXPECT_SUCCESS
+  explicit AbsoluteError(double) {}
+#endif
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+  template <class T, class Target>
+  static constexpr bool takes = std::is_same_v<T, Target>;
+  template <class T>
+  static void run(auto& /*queue*/, const loss_call<T, T>& call) {
+    *call.loss = 0;
+    for (std::size_t i = 0; i < call.rows * call.output_shape->size(); ++i) {
+      *call.loss += call.output[i] < call.targets[i] ? call.targets[i] - call.output[i] : call.output[i] - call.targets[i];
+      if (call.output_gradient) call.output_gradient[i] = call.output[i] < call.targets[i] ? T(-1) : T(1);
+    }
+  }
+};
+
+double learn(const std::vector<float>& inputs, const std::vector<float>& targets) {
+  trainer<Sequential<Linear<8, 4>>, AbsoluteError, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
+  return train.step(inputs, targets);
+}
