@@ -23,6 +23,7 @@
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/report/names.hpp>
+#include <cairn/report/progress.hpp>
 #include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
@@ -135,7 +136,14 @@ candidate candidate_of_now(const typename cairn::memory_curve<deep_net<Depth>, s
 
 template <std::size_t Depth>
 candidate solved_now() {
-  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step});
+  cairn::progress bar(1000, {.label = "solving " + std::to_string(Depth) + " blocks", .unit = "thousandths"});
+  std::size_t shown = 0;
+  const auto show = [&](double done) {
+    const auto now = static_cast<std::size_t>(1000 * done);
+    bar.advance(now - shown);
+    shown = now;
+  };
+  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step, .progress = show});
   return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step));
 }
 

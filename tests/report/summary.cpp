@@ -127,6 +127,12 @@ TEST_CASE("summary: forwards are as many as the executor runs, under every polic
   check_forwards<revolve<2>>();
 }
 
+TEST_CASE("summary: what a policy remarks of its plans stands beside its name") {
+  using net = Sequential<Linear<8, 16>, ReLU, Linear<16, 4>>;
+  CHECK(summary<checkpoint<revolve<2>, net>, 4>().policy == "revolve<2> (counts stages, whatever their bytes)");
+  CHECK(summary<checkpoint<sqrt_n, net>, 4>().policy == "sqrt_n");
+}
+
 TEST_CASE("summary: without checkpointing means without any, also inside") {
   using nested =
       Sequential<Linear<8, 16>,

@@ -35,3 +35,22 @@ TEST_CASE("measured costs: a curve solved with them has schedules of the same ne
   const auto step = curve.within(curve[0].bytes);
   CHECK(step.plan.memory.arena <= curve[0].bytes);
 }
+
+TEST_CASE("measured costs: copies of a stage cost what they do on average") {
+  using Net = Sequential<Linear<32, 32>, Tanh, Repeat<5, Residual<Linear<32, 32>, Tanh>>, Linear<32, 32>, Tanh>;
+  const std::vector<stage_cost> costs = measured_costs<Net, 16>();
+  REQUIRE(costs.size() == 9);
+  for (std::size_t i = 3; i < 7; ++i) CHECK(costs[i] == costs[2]);
+  CHECK(costs[7].forward == costs[0].forward);
+  CHECK(costs[8] == costs[1]);
+
+  std::vector<stage> stages(4);
+  for (stage& s : stages) s.type = "one";
+  stages[2].type = "other";
+  std::vector<stage_cost> given{{10, 5, 4}, {20, 5, 8}, {7, 7, 7}, {33, 5, 14}};
+  detail::average_copies(given, stages, 0);
+  CHECK(given[0] == stage_cost{21, 5, 4}); // its backward makes no gradient of its input
+  CHECK(given[1] == stage_cost{21, 5, 11});
+  CHECK(given[2] == stage_cost{7, 7, 7});
+  CHECK(given[3] == stage_cost{21, 5, 11});
+}

@@ -23,6 +23,7 @@ enum class policy_fault : unsigned char {
   refuses,      // the policy's own accepts(chain) says no, or no schedule keeps its budget
   no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
+  too_long,     // its route is longer than this compiler evaluates in one constant
 };
 
 // Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
@@ -70,6 +71,15 @@ constexpr bool accepted() {
   else return true;
 }
 
+// Can the compiler make the plan's constants? Of a long chain the two that take the most steps are tried first, as a
+// constant that is not finished is an error for everything that is made of it.
+template <class Plan>
+concept ends_within_limits = Plan::stages <= 1000 || (requires {
+  typename std::integral_constant<bool, bool(prove<Plan::stages>(Plan::whole, Plan::schedule.ops(), Plan::kind))>;
+  typename std::integral_constant<std::size_t, trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(
+                                                   Plan::whole, Plan::schedule.ops()).count>;
+});
+
 // What is wrong with a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
@@ -82,6 +92,7 @@ inline constexpr policy_fault policy_fault_of = [] {
   } else {
     if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
       return policy_fault::no_walk;
+    else if constexpr (!ends_within_limits<plan_of<Source, Policy>>) return policy_fault::too_long;
     else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
   }
 }();
@@ -108,6 +119,11 @@ struct policy_message {
         Checked::fault != policy_fault::missing,
         "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
         "before it; see checked_policy<type, stages>");
+    static_assert(
+        Checked::fault != policy_fault::too_long,
+        "checkpoint: the plan of so many stages takes more steps than this compiler evaluates: raise its limit "
+        "(-fconstexpr-steps=10000000 with clang, -fconstexpr-ops-limit with g++), or put several layers in one "
+        "block; see checked_policy<type, stages>");
     return Checked::fault == policy_fault::none;
   }
 };

@@ -39,8 +39,13 @@ constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
 // when all stages cost the same: about C(S + r, S) stages with r forwards more of each, so a chain whose length is a
 // power of S needs a number of them that does not grow with it. Between the places that it stores it works as
 // recompute_all does; revolve<1> is recompute_all.
+//
+// It counts stages, whatever their bytes and costs: where those differ, S stored inputs may be the S largest values of the
+// network, and need more than store_all does (50 stages of products of different widths do with revolve<32>). A budget<>
+// weighs both.
 template <std::size_t S>
 struct revolve {
+  static constexpr const char* remark = "counts stages, whatever their bytes";
   static_assert(S > 0,
                 "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
 

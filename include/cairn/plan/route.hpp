@@ -84,6 +84,7 @@ concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain,
 // It may also have
 //   accepts(chain)     can it plan this chain? [yes]
 //   refusal<Source>    the type that an error shows if it does not accept the chain Source::value [checked_policy]
+//   remark             what a reader of summary() should know of its plans, as text [nothing]
 // Not required: that its route is right. checked_policy.hpp proves it, and refuses it in a sentence.
 //
 // A policy that keeps a budget (plan/solve/budget.hpp) has no plan. It has candidates, and the planner, which alone knows

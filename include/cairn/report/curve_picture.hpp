@@ -83,7 +83,8 @@ public:
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       const auto step = curve_.within(sorted[i]);
       const chart_point at = point_of(step.plan.memory.arena, curve_.cost_of(step.plan.training.ops()));
-      const double top = std::max(at.y, 1 + (highest_ - 1) * (1 - 0.11 * static_cast<double>(i % 6)));
+      const double share = 1 - 0.11 * static_cast<double>(i % 6);
+      const double top = std::max(at.y, is_steep() ? std::pow(highest_, share) : 1 + (highest_ - 1) * share);
       add_point("", budget_colour, at);
       const auto x = static_cast<double>(sorted[i]);
       chart_.lines.push_back({.name = "budget " + format_bytes(sorted[i]),
@@ -94,12 +95,19 @@ public:
     }
   }
 
-  line_chart take() && { return std::move(chart_); }
+  // Where little memory takes many times as long, the axis of time is logarithmic: else the part that people use would
+  // be a line at the bottom.
+  line_chart take() && {
+    chart_.y.logarithmic = is_steep();
+    return std::move(chart_);
+  }
 
 private:
   static constexpr const char* curve_colour = "#1d8a5b";
   static constexpr const char* policy_colour = "#2f6db3";
   static constexpr const char* budget_colour = "#c0392b";
+
+  bool is_steep() const { return highest_ > 4; }
 
   chart_point point_of(std::size_t bytes, std::uint64_t cost) {
     const chart_point at{static_cast<double>(bytes), static_cast<double>(cost) / store_all_};
@@ -121,7 +129,7 @@ private:
   const Curve& curve_;
   double store_all_ = static_cast<double>(curve_.cost_of(plain::training.ops()));
   double highest_ = 1;
-  // The axis of bytes begins at nothing; that of time at store_all's, below which nothing is.
+  // The axis of bytes begins at nothing; that of time right below store_all's, below which nothing is.
   line_chart chart_{
       {},
       {"activations of a training step", chart_unit::bytes},
@@ -142,10 +150,9 @@ template <class... Policies, class Model, std::size_t Batch, class T, class Upda
 std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve,
                        std::span<const std::size_t> budgets = {}, const curve_settings& settings = {}) {
   using drawn = detail::curve_chart<memory_curve<Model, Batch, T, Update>>;
-  static_assert(
-      !memory_curve<Model, Batch, T, Update>::plan::fused,
-      "draw_curve: the points of a curve are activations alone; draw that of the network without its "
-      "fused_update");
+  static_assert(!memory_curve<Model, Batch, T, Update>::plan::fused,
+                "draw_curve: the policies beside the curve are planned without a fused_update; draw the curve of the "
+                "network without it");
   drawn picture(curve);
   for (const auto add : {&drawn::add_curve, &drawn::template add_policy<Policies>...}) (picture.*add)();
   picture.add_budgets(budgets);

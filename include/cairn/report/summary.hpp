@@ -27,7 +27,7 @@ struct step_costs {
 // A network as a table, a line for each stage; see summary(). Its members are there for programs, text() and markdown()
 // for people.
 struct network_summary {
-  std::string policy;
+  std::string policy; // its name, and its remark if it has one
   std::string element;
   std::size_t batch = 0;
   std::size_t parameters = 0; // that are learnt
@@ -235,7 +235,9 @@ network_summary summary() {
   using plan = blueprint_of<model, Batch, T, typename replica::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
-  out.policy = name_of<typename detail::whole<model>::policy>();
+  using policy = typename detail::whole<model>::policy;
+  out.policy = name_of<policy>();
+  if constexpr (requires { policy::remark; }) out.policy += std::string(" (") + policy::remark + ")";
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;

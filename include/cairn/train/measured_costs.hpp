@@ -32,10 +32,38 @@ void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
       fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
 }
 
+// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
+// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
+// backward of its own, as it makes no gradient of its input.
+inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
+  const auto are_copies = [&](std::size_t i, std::size_t k) {
+    return stages[i].output.per_sample == stages[k].output.per_sample &&
+           stages[i].parameters == stages[k].parameters && same_spelling(stages[i].type, stages[k].type);
+  };
+  std::vector<bool> done(costs.size());
+  for (std::size_t first = 0; first < costs.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> copies;
+    for (std::size_t i = first; i < costs.size(); ++i)
+      if (!done[i] && are_copies(first, i)) copies.push_back(i);
+    std::uint64_t forward = 0, backward = 0, backwards = 0;
+    for (const std::size_t i : copies) {
+      done[i] = true;
+      forward += costs[i].forward;
+      if (i > lowest) backward += costs[i].backward, ++backwards;
+    }
+    for (const std::size_t i : copies) {
+      costs[i].forward = forward / copies.size();
+      if (i > lowest) costs[i].backward = backward / backwards;
+    }
+  }
+}
+
 } // namespace detail
 
 // What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers. memory_curve{measured_costs<Net, 64>()} then solves with
+// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average.
+// memory_curve{measured_costs<Net, 64>()} then solves with
 // times in place of FLOPs, which know nothing of memory bandwidth.
 //
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
@@ -85,9 +113,11 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
                                                                 : nullptr;
       if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
     }
+  for (stage_cost& c : costs)
+    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  detail::average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
   for (std::size_t i = 0; i < plan::size; ++i) {
     stage_cost& c = costs[i];
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
     const stage& s = plan::stages[i];
     c.tape =
         s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;

@@ -8,11 +8,9 @@
 
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/dropout.hpp>
-#include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/sgd.hpp>
@@ -59,43 +57,6 @@ TEST_CASE(
     CHECK(after_steps(t) == expected);
   }
   CHECK(last < reference.arena().size() + 1);
-}
-
-namespace {
-
-// The least bytes of this network are those of a schedule that drops a value for a while. It has dropout in it, whose
-// mask is made again too.
-using Deep = Sequential<Linear<96, 128>, Linear<128, 96>, Dropout<percent<20>>, Linear<96, 48>,
-                        Linear<48, 96>, Linear<96, 160>, LayerNorm<160>>;
-using deep = trainer<Deep, CrossEntropyLoss, SGD, batch<16>>;
-struct deep_chain {
-  static constexpr chain value = deep::plan::whole;
-};
-
-std::uint64_t after_steps(deep& t) {
-  std::vector<float> x(16 * 96);
-  std::vector<int> y(16);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) / 50 - 1;
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i * 11 % 160);
-  for (int i = 0; i < 3; ++i) t.step(x, y);
-  return t.checksum();
-}
-
-} // namespace
-
-TEST_CASE("... also by a schedule that drops a value for a while, where no other is small enough") {
-  deep reference{testing::momentum, {.seed = 3}};
-  const std::uint64_t expected = after_steps(reference);
-  const deep::curve curve;
-  const std::size_t least = curve[0].bytes;
-  REQUIRE(least < detail::slot_solution<deep_chain, 64>::least_bytes);
-  const auto step = curve.within(least);
-  CHECK(step.plan.memory.arena <= least);
-  std::size_t forwards = 0;
-  for (const op& o : step.plan.training.ops()) forwards += o.kind == op_kind::forward ? 1 : 0;
-  CHECK(forwards > 7);
-  deep searched{testing::momentum, {.seed = 3, .schedule = step}};
-  CHECK(after_steps(searched) == expected);
 }
 
 TEST_CASE("... with the gradients in the arena, which the budget counts then") {

@@ -52,7 +52,7 @@ struct too_long_for_the_compiler : too_long_message {};
 struct solved_in_the_compiler {
   // A longer chain would take minutes, and then end in a compiler's own limits.
   static constexpr std::size_t most_different = 128;
-  static constexpr std::size_t most_repeated = 320;
+  static constexpr std::size_t most_repeated = 200;
 
   static constexpr bool accepts(const chain& c) {
     if (c.size() <= most_different) return true;
@@ -78,7 +78,7 @@ struct solved_in_the_compiler {
 //
 // Searched are the schedules that store what they store until its backward (stretch.hpp): of a chain of more than 32 stages
 // that differ, those that go by its groups (grouping.hpp). tests/bench/RESULTS.md says what that costs the network and the
-// compiler. A chain of more than 128 stages, or of more than 320 that repeat
+// compiler. A chain of more than 128 stages, or of more than 200 that repeat
 // themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only then.
 template <std::size_t Bytes>
 struct budget : detail::solved_in_the_compiler {

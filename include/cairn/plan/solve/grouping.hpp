@@ -41,7 +41,7 @@ struct grouping {
     const entry* const entries = table.items;
     group* const all = of.items;
     all[0].starts = all[stages].starts = all[stages + 1].starts = true;
-    cut(entries, stages, length);
+    cut_all(entries, stages, length);
     for (std::size_t i = stages + 1, last = stages; i-- > 0;) {
       group& g = all[i];
       // A backward that reads no input may come first, and then the stages below it are left.
@@ -49,6 +49,9 @@ struct grouping {
       if (all[i + 1].starts) last = i;
       g.last = last;
     }
+    // A stretch is a copy only as far as its ends are those of the first copy.
+    for (std::size_t i = repeats.lowest + repeats.period; i < repeats.end; ++i)
+      if (all[i].ends != all[i - repeats.period].ends) repeats.end = i;
     std::size_t first = 0; // stage of the group
     for (std::size_t i = 1; i <= stages; ++i) {
       const entry& e = entries[i - 1];
@@ -62,16 +65,23 @@ struct grouping {
   }
 
 private:
-  constexpr void cut(const entry* entries, std::size_t stages, std::size_t length) {
-    std::size_t end = stages; // from here on, groups are those one period below
-    if (repeats.period != 0) {
-      const std::size_t period = repeats.period;
-      if (length >= period) repeats.lengthen(length = (length + period - 1) / period * period);
-      else
-        while (period % length != 0) ++length;
-      if (repeats.period != 0) end = repeats.lowest + repeats.period;
-    }
-    for (std::size_t at = length; at + length / 2 < end;) {
+  constexpr void cut_all(const entry* entries, std::size_t stages, std::size_t length) {
+    const std::size_t period = repeats.period;
+    if (period != 0 && length < period)
+      while (period % length != 0) ++length;
+    else if (period != 0) repeats.lengthen(length = (length + period - 1) / period * period);
+    if (repeats.period == 0) return cut(entries, 0, stages, length);
+    const std::size_t first = repeats.lowest + repeats.period; // copy
+    cut(entries, 0, repeats.lowest, length);
+    cut(entries, repeats.lowest, first, length);
+    for (std::size_t i = first; i < repeats.end; ++i) of.items[i].starts = of.items[i - repeats.period].starts;
+    cut(entries, repeats.end, stages, length);
+  }
+  // The stages [first, end) in groups of about `length`.
+  constexpr void cut(const entry* entries, std::size_t first, std::size_t end, std::size_t length) {
+    if (first == end) return;
+    of.items[first].starts = true;
+    for (std::size_t at = first + length; at + length / 2 < end;) {
       std::size_t best = at;
       for (std::size_t d = 1; 2 * d <= length; ++d) {
         if (entries[at - d].input < entries[best].input) best = at - d;
@@ -80,7 +90,6 @@ private:
       of.items[best].starts = true;
       at = best + length;
     }
-    for (std::size_t i = end; i < stages; ++i) of.items[i].starts = of.items[i - repeats.period].starts;
   }
 };
 
