@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The same recurrence with both kinds of fronts.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include <cairn/plan/solve/budget_solver.hpp>
 #include <cairn/plan/solve/marked_front.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
 #include "../chains.hpp"
 #include "../families.hpp"
@@ -40,8 +46,9 @@ struct solved {
   }
 
   solved(const chain& c, std::size_t length, const Front& empty)
-      : stages(c.size()), table(cost_table_of<at_run_time>(c)), groups(table, stages, length),
-        ways(table, stages, groups) {
+      : solved(c.size(), cost_table_of<at_run_time>(c), length, empty) {}
+  solved(std::size_t count, const cost_table<at_run_time>& t, std::size_t length, const Front& empty)
+      : stages(count), table(t), groups(table, stages, length), ways(table, stages, groups) {
     groups.repeats = {};
     for (std::size_t last = 0; last <= stages; ++last)
       for (std::size_t first = last + 1; first-- > 0;)
@@ -111,4 +118,94 @@ TEST_CASE("recurrence: what is written needs no more than its front says, in gro
   CHECK(points > 500);
   CHECK(equal * 100 >= points * 97);
   MESSAGE("with 64 marks " << equal << " of " << points << " are the cheapest");
+}
+
+namespace {
+
+// What the compiler's solver makes of a budget: its marks, its groups, its units of cost.
+template <std::size_t Marks>
+need within_marks(const chain& c, std::size_t budget) {
+  const std::size_t n = c.size();
+  const auto table = in_cost_units<at_run_time>(cost_table_of<at_run_time>(c));
+  const marks scale{.budget = static_cast<std::int64_t>(budget), .count = Marks};
+  using fronts = solved<marked_front<Marks>, const marked_front<Marks>&>;
+  const fronts all(n, table, group_length(table.items, n, whole_steps, groups_for(n)), marked_front<Marks>(scale));
+  REQUIRE(all(0, n, 0).least.bytes <= budget);
+  need own;
+  const outcome real = plan(c, write(all, c, budget, own));
+  REQUIRE(real.fault == nullptr);
+  REQUIRE(real.bytes <= budget);
+  return {real.bytes, real.cost};
+}
+need within_budget(const chain& c, std::size_t budget) {
+  switch (marks_for(c.size())) {
+    case 64: return within_marks<64>(c, budget);
+    case 48: return within_marks<48>(c, budget);
+    case 32: return within_marks<32>(c, budget);
+    default: return within_marks<24>(c, budget);
+  }
+}
+
+std::vector<stage> copies_of(const std::vector<stage>& block, std::size_t times) {
+  std::vector<stage> list;
+  for (std::size_t k = 0; k < times; ++k) list.insert(list.end(), block.begin(), block.end());
+  list.push_back(dense(64, 10));
+  return list;
+}
+
+} // namespace
+
+// A row for each chain, a column for each budget; the table is kept in tests/bench/RESULTS.md.
+TEST_CASE("recurrence: what the compiler's marks and groups cost over the whole front, on one grid") {
+  dice d(77);
+  const std::vector<stage> twelve = block_stages(d, 12);
+  struct row {
+    std::string name;
+    std::vector<stage> stages;
+    double least, others; // no more than these times the cost of the front: at the least bytes, and from there on
+  };
+  std::vector<row> rows;
+  for (const std::size_t n : {8U, 32U, 100U})
+    rows.push_back({std::to_string(n) + " equal blocks", copies_of({block(64, 1)}, n), 1.06, 1.03});
+  rows.push_back({"12 blocks x 12", copies_of(twelve, 12), 1.45, 1.08});
+  for (const std::size_t n : {16U, 32U, 64U, 100U}) {
+    dice own(n);
+    rows.push_back({std::to_string(n) + " Linear, ReLU", mlp_stages(own, n), n <= 32 ? 1.02 : 1.35, n <= 32 ? 1.02 : 1.05});
+    rows.push_back({std::to_string(n) + " blocks", block_stages(own, n), n <= 32 ? 1.02 : 1.45, n <= 32 ? 1.02 : 1.05});
+  }
+  constexpr std::array<std::size_t, 7> percents{0, 2, 10, 25, 50, 80, 100};
+  std::string table = "\n| chain | least | +2 % | +10 % | +25 % | +50 % | +80 % | store_all |\n"
+                      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  for (const row& r : rows)
+    for (const bool fused : {false, true}) {
+      std::vector<gradient_window> windows; // one for each stage with parameters, until the next one below has used its own
+      for (std::size_t i = r.stages.size(), last = i; i-- > 0;) {
+        if (r.stages[i].parameters == 0) continue;
+        if (last < r.stages.size()) windows[windows.size() - 1].to = static_cast<std::uint32_t>(i);
+        windows.push_back({4 * r.stages[i].parameters, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i)});
+        last = i;
+      }
+      chain c{.stages = r.stages, .batch = 64, .input = {256, 0}};
+      if (fused) c.windows = windows;
+      const solver whole{c};
+      const std::size_t least = whole[0].bytes, most = whole[whole.size() - 1].bytes;
+      table += "| " + r.name + (fused ? ", fused_update" : "");
+      std::uint64_t before = static_cast<std::uint64_t>(-1);
+      for (const std::size_t percent : percents) {
+        const std::size_t budget = least + (most - least) * percent / 100;
+        const need found = within_budget(c, budget);
+        const auto best = static_cast<double>(whole[whole.within(budget)].cost);
+        const double ratio = static_cast<double>(found.cost) / best;
+        CAPTURE(r.name);
+        CAPTURE(percent);
+        CHECK(ratio <= (percent == 0 ? r.least : percent == 2 ? std::max(r.others, r.least) : r.others));
+        CHECK(found.cost <= before); // more memory is never slower
+        before = found.cost;
+        char text[32];
+        std::snprintf(text, sizeof text, " | %.3f", ratio);
+        table += text;
+      }
+      table += " |\n";
+    }
+  MESSAGE(table);
 }

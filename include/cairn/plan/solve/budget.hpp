@@ -6,6 +6,8 @@
 
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/chain.hpp>
+#include <cairn/plan/plan_of.hpp>
+#include <cairn/plan/policies.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/budget_solver.hpp>
 
@@ -28,11 +30,20 @@ struct solved_candidate {
   static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
 };
 
+template <class Solved, std::size_t Bytes>
+constexpr auto first_solved() {
+  if constexpr (Solved::front.least.bytes > Bytes) return std::type_identity<void>{};
+  else return std::type_identity<solved_candidate<Solved, Bytes>>{};
+}
+
+// Where everything can be stored there is nothing to solve.
+struct everything : store_all {
+  using next = void;
+};
 template <class Source, std::size_t Bytes>
 constexpr auto first_candidate() {
-  using solved = budget_solution<Source, Bytes>;
-  if constexpr (solved::front.least.bytes > Bytes) return std::type_identity<void>{};
-  else return std::type_identity<solved_candidate<solved, Bytes>>{};
+  if constexpr (plan_of<Source, store_all>::arena <= Bytes) return std::type_identity<everything>{};
+  else return first_solved<budget_solution<Source, Bytes>, Bytes>();
 }
 
 struct too_long_message {
@@ -52,7 +63,7 @@ struct too_long_for_the_compiler : too_long_message {};
 struct solved_in_the_compiler {
   // A longer chain would take minutes, and then end in a compiler's own limits.
   static constexpr std::size_t most_different = 128;
-  static constexpr std::size_t most_repeated = 200;
+  static constexpr std::size_t most_repeated = 201; // two hundred blocks and a last layer
 
   static constexpr bool accepts(const chain& c) {
     if (c.size() <= most_different) return true;
@@ -78,7 +89,7 @@ struct solved_in_the_compiler {
 //
 // Searched are the schedules that store what they store until its backward (stretch.hpp): of a chain of more than 32 stages
 // that differ, those that go by its groups (grouping.hpp). tests/bench/RESULTS.md says what that costs the network and the
-// compiler. A chain of more than 128 stages, or of more than 200 that repeat
+// compiler. A chain of more than 128 stages, or of more than 201 that repeat
 // themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only then.
 template <std::size_t Bytes>
 struct budget : detail::solved_in_the_compiler {

@@ -27,6 +27,7 @@ constexpr std::size_t marks_for(std::size_t stages) {
   return stages <= 16 ? 64 : stages <= 32 ? 48 : stages <= 64 ? 32 : 24;
 }
 constexpr std::size_t groups_for(std::size_t stages) { return stages <= 128 ? 8 : 17; }
+inline constexpr std::size_t whole_steps = 36'000; // see group_length: those of 32 stages that differ
 
 // Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
 // once.
@@ -50,7 +51,7 @@ struct budget_solver {
   static constexpr std::size_t stages = whole.size();
   static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
   static constexpr grouping<stages> groups{table, stages,
-                                           group_length(table.items, stages, 36'000, groups_for(stages))};
+                                           group_length(table.items, stages, whole_steps, groups_for(stages))};
   static constexpr divisions<stages> ways{table, stages, groups};
   static constexpr repetition repeats = groups.repeats;
   static constexpr std::size_t mark_count = marks_for(stages);
