@@ -96,6 +96,20 @@ TEST_CASE("line_chart: the name of a line that ends early lies on no other line"
   CHECK((above || below));
 }
 
+TEST_CASE("line_chart: names lie below the points, and beside those of others where there is room") {
+  line_chart chart{"", {"bytes", chart_unit::bytes}, {"time", chart_unit::plain}, {}};
+  for (const double x : {0.0, 50.0, 100.0, 1000.0})
+    chart.lines.push_back({.name = "point " + std::to_string(static_cast<int>(x)), .points = {{x, 1}}});
+  const std::string svg = draw_line_charts({&chart, 1});
+  CHECK(well_formed(svg));
+  CHECK(svg.rfind("point ") < svg.find("<circle"));
+  const auto y = numbers(svg, "circle", "cy");
+  REQUIRE(y.size() == 4);
+  const std::size_t first = svg.rfind("<text", svg.find("point 0"));
+  const double name = numbers(svg.substr(first, svg.find('>', first) - first + 1) + "</text>", "text", "y").at(0);
+  CHECK(std::abs(name - y[0]) > 10); // above or below, as the next point is on its right
+}
+
 TEST_CASE("line_chart: a guide is thin, has no markers and takes no room") {
   line_chart chart = both_logarithmic();
   chart.lines = {line_of("line", [](double n) { return 1000 * n; })};

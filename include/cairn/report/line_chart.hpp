@@ -89,6 +89,7 @@ public:
       for (const chart_line& line : chart_.lines)
         if (line.guide == guide) draw_line(to, line);
     draw_labels(to);
+    for (const chart_line& line : chart_.lines) draw_points(to, line);
   }
 
   // The chart's title, if it has one, and that of the y axis on top of it.
@@ -153,6 +154,10 @@ private:
     }
     to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
                       (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
+  }
+
+  // On top of the names, so that none covers a point.
+  void draw_points(Writer& to, const chart_line& line) const {
     if (line.guide || !line.markers) return;
     to.open_group("fill=\"" + line.colour + "\" stroke=\"#fff\" stroke-width=\"1.5\"");
     for (const chart_point& p : line.points) to.circle(x_(p.x), y_(p.y), 4.25, "");
@@ -194,10 +199,14 @@ private:
   }
 
   // How many places of lines lie in a label's box; they are taken densely enough that no line slips through. A guide
-  // behind a name is no great harm.
+  // behind a name is no great harm; a point is worse than a line.
   std::size_t crossings(const label& box) const {
     std::size_t count = 0;
-    for (const chart_line& line : chart_.lines)
+    for (const chart_line& line : chart_.lines) {
+      for (std::size_t i = 0; i < line.points.size() && line.markers && !line.guide; ++i) {
+        const double x = x_(line.points[i].x), y = y_(line.points[i].y);
+        if (x > box.left - 5 && x < box.right() + 5 && std::abs(y - box.y) < box.half() + 3) count += 32;
+      }
       for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
         const double x0 = x_(line.points[i].x), y0 = y_(line.points[i].y);
         const double x1 = x_(line.points[i + 1].x), y1 = y_(line.points[i + 1].y);
@@ -207,6 +216,7 @@ private:
           if (x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half()) count += line.guide ? 1 : 4;
         }
       }
+    }
     return count;
   }
 
