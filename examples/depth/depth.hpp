@@ -143,7 +143,7 @@ candidate solved_now() {
     bar.advance(now - shown);
     shown = now;
   };
-  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step, .progress = show});
+  const cairn::memory_curve<deep_net<Depth>, samples> curve({}, {.most = bytes_of_a_step}, show);
   return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step));
 }
 

@@ -31,9 +31,11 @@ public:
   using element = T;
   using step = detail::solved_step_of<Model, Batch, T, Update>;
 
-  // Costs in FLOPs, or those given, one for each stage: see measured_costs.
-  explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {})
-      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits) {}
+  // Costs in FLOPs, or those given, one for each stage: see measured_costs. progress(share) is called now and then with the
+  // share that is solved, from 0 to 1.
+  template <class Progress = detail::no_progress>
+  explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
+      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {}
 
   // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
   std::size_t size() const { return solved_.size(); }

@@ -295,10 +295,10 @@ TEST_CASE("solver: a long chain in groups is planned right, and equal blocks cos
     const chain c{.stages = stages, .input = {64, 0}};
     std::size_t points = 0;
     double last = 0;
-    const solver solved{c, {}, {.progress = [&](double done) {
-                                  CHECK(done >= last);
-                                  last = done;
-                                }}};
+    const solver solved{c, {}, {}, [&](double done) {
+                          CHECK(done >= last);
+                          last = done;
+                        }};
     CHECK(last == doctest::Approx(1));
     for (std::size_t k = 0; k < solved.size(); k += solved.size() / 8, ++points) {
       const outcome real = plan(c, solved.route_of(k));

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <cairn/plan/solve/stretch.hpp>
@@ -29,9 +27,17 @@ struct front_view {
   std::size_t count = 0;
 
   // How the cheapest within so many bytes begins.
-  std::size_t within(std::size_t bytes) const {
-    const way* const end = ways + count;
-    return (std::upper_bound(ways, end, bytes, [](std::size_t b, const way& w) { return b < w.bytes; }) - 1)->begin;
+  std::size_t within(std::size_t bytes) const { return ways[up_to(bytes) - 1].begin; }
+
+  // How many ways there are of at most so many bytes.
+  std::size_t up_to(std::size_t bytes) const {
+    std::size_t begin = 0;
+    for (std::size_t end = count; begin < end;) {
+      const std::size_t middle = (begin + end) / 2;
+      if (ways[middle].bytes <= bytes) begin = middle + 1;
+      else end = middle;
+    }
+    return begin;
   }
 };
 
@@ -63,8 +69,11 @@ public:
     const way* const last_u = u + upper.count - 1;
     const way* const last_l = l + lower.count - 1;
     const std::uint64_t least = own.cost + last_u->cost + last_l->cost;
-    std::size_t bytes = std::max<std::size_t>({own.bytes, u->bytes + more, l->bytes});
-    if (bytes > most_ || is_known(bytes, least)) return;
+    std::size_t bytes = own.bytes;
+    if (bytes < u->bytes + more) bytes = u->bytes + more;
+    if (bytes < l->bytes) bytes = l->bytes;
+    if (bytes > most_) return;
+    if (const std::size_t within = view().up_to(bytes); within > 0 && known_[within - 1].cost <= least) return;
     next_.clear();
     const way* k = known_.data();
     const way* const end = k + known_.size();
@@ -77,7 +86,7 @@ public:
       constexpr std::size_t never = static_cast<std::size_t>(-1);
       const std::size_t up = u != last_u ? u[1].bytes + more : never;
       const std::size_t down = l != last_l ? l[1].bytes : never;
-      bytes = std::min(up, down);
+      bytes = up < down ? up : down;
       goes_on = (u != last_u || l != last_l) && bytes <= most_ && cost > least;
     }
     while (k != end) take(*k++);
@@ -86,11 +95,6 @@ public:
   void finish() {}
 
 private:
-  bool is_known(std::size_t bytes, std::uint64_t cost) const {
-    const auto within = std::upper_bound(known_.begin(), known_.end(), bytes,
-                                         [](std::size_t b, const way& w) { return b < w.bytes; });
-    return within != known_.begin() && (within - 1)->cost <= cost;
-  }
   std::size_t mark(std::size_t bytes) const {
     const int shift = marks_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - marks_;
     return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (marks_ + 1)) + (bytes >> shift);

@@ -3,10 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include <cairn/core/plain_array.hpp>
@@ -23,9 +20,15 @@ namespace cairn {
 struct curve_limits {
   std::size_t most = static_cast<std::size_t>(-1); // bytes: schedules that need more are left out
   bool exact = false;                              // every point there is, in whatever time and memory that takes
-  // Called now and then while it is solved, with the share that is done: 0 to 1.
-  std::function<void(double)> progress{};
 };
+
+namespace detail {
+
+struct no_progress {
+  void operator()(double) const {}
+};
+
+} // namespace detail
 
 // Solves a chain when the program runs: the whole curve of cost against memory at once, in exact bytes. Every stretch of
 // the chain has the Pareto front of its ways, and longer stretches join those of shorter ones; stretches of equal stages
@@ -42,12 +45,15 @@ public:
     std::uint64_t cost = 0;
   };
 
-  // Costs are FLOPs for one sample, or those given, one for each stage, in any unit.
-  explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {})
+  // Costs are FLOPs for one sample, or those given, one for each stage, in any unit. progress(share) is called now and
+  // then with the share that is done, from 0 to 1.
+  template <class Progress = detail::no_progress>
+  explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {},
+                  Progress&& progress = {})
       : chain_(c), table_(detail::cost_table_of<detail::at_run_time>(c, costs)),
         groups_(table_, c.size(), limits.exact ? 1 : detail::group_length(table_.items, c.size(), 2'500'000, 24)),
         ways_(table_, c.size(), groups_) {
-    solve(limits);
+    solve(limits, progress);
   }
   solver(const solver&) = delete;
   solver& operator=(const solver&) = delete;
@@ -74,22 +80,32 @@ public:
   }
 
 private:
+  // The fronts of the stretches that begin with one stage, in the order of `of`: their last stage and standing.
+  struct solved {
+    std::size_t of = 0;
+    std::vector<detail::way> front;
+  };
   // The front of a stretch, or of the one that it is a copy of.
   struct finder {
-    const solver& of;
+    const solver& whole;
     detail::front_view operator()(std::size_t first, std::size_t last, std::size_t how) const {
-      const std::size_t back = of.groups_.repeats.steps_back(first, last);
-      const auto found = of.fronts_.find(of.key(first - back, last - back, how));
-      return {found->second.data(), found->second.size()};
+      const std::size_t back = whole.groups_.repeats.steps_back(first, last);
+      const std::vector<solved>& row = whole.fronts_[first - back];
+      const std::size_t wanted = (last - back) * detail::standings + how;
+      std::size_t begin = 0;
+      for (std::size_t end = row.size(); begin < end;) { // the first that is not less
+        const std::size_t middle = (begin + end) / 2;
+        if (row[middle].of < wanted) begin = middle + 1;
+        else end = middle;
+      }
+      return {row[begin].front.data(), row[begin].front.size()};
     }
   };
 
-  std::size_t key(std::size_t first, std::size_t last, std::size_t how) const {
-    return (first * (chain_.size() + 1) + last) * detail::standings + how;
-  }
-
-  void solve(const curve_limits& limits) {
+  template <class Progress>
+  void solve(const curve_limits& limits, Progress& progress) {
     const std::size_t stages = chain_.size();
+    fronts_.resize(stages + 1);
     detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : stages <= 300 ? 7 : 6);
     const finder find{*this};
     double done = 0;
@@ -101,12 +117,12 @@ private:
           if (!ways_.is_asked_for(s)) continue;
           detail::solve_stretch(ways_, s, find, front);
           const detail::front_view found = front.view();
-          fronts_.emplace(key(s.first, s.last, how), std::vector<detail::way>(found.ways, found.ways + found.count));
+          fronts_[first].push_back({s.last * detail::standings + how, {found.ways, found.ways + found.count}});
         }
       }
       done += static_cast<double>(length * (stages + 2 - length)); // as many splits
       const double all = static_cast<double>((stages + 1) * (stages + 2)) * static_cast<double>(stages + 3) / 6;
-      if (limits.progress) limits.progress(done / all);
+      progress(done / all);
     }
     // What a way of the front costs when it is written: at most what the front says.
     const detail::front_view whole = find(0, stages, 0);
@@ -121,7 +137,7 @@ private:
   detail::cost_table<detail::at_run_time> table_;
   detail::grouping<detail::at_run_time> groups_;
   detail::divisions<detail::at_run_time> ways_;
-  std::unordered_map<std::size_t, std::vector<detail::way>> fronts_;
+  std::vector<std::vector<solved>> fronts_; // by the first stage
   std::vector<point> points_;
 };
 
