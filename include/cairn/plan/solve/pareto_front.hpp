@@ -42,11 +42,13 @@ struct front_view {
 };
 
 // The front of one stretch while it is found: every way there is, or, of those whose bytes lie between two marks, the
-// cheapest; and always the way of the least bytes. Bytes are exact, so that what fits at all is never lost.
-class pareto_front {
+// cheapest; and always the way of the least bytes. Bytes are exact, so that what fits at all is never lost. A template, so
+// that a file which includes it and solves nothing does not pay for it.
+template <class Way>
+class basic_pareto_front {
 public:
   // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if it is negative.
-  explicit pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
+  explicit basic_pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
 
   front_view view() const { return {known_.data(), known_.size()}; }
 
@@ -56,7 +58,7 @@ public:
   }
   void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
   void offer(const front_view& lower, const need& own) {
-    constexpr way nothing{};
+    constexpr Way nothing{};
     offer({&nothing, 1}, 0, lower, own, 0);
   }
 
@@ -64,10 +66,10 @@ public:
   // first ops, costs add up.
   void offer(const front_view& upper, std::size_t more, const front_view& lower, const need& own, std::uint32_t begin) {
     if (upper.count == 0 || lower.count == 0) return;
-    const way* u = upper.ways;
-    const way* l = lower.ways;
-    const way* const last_u = u + upper.count - 1;
-    const way* const last_l = l + lower.count - 1;
+    const Way* u = upper.ways;
+    const Way* l = lower.ways;
+    const Way* const last_u = u + upper.count - 1;
+    const Way* const last_l = l + lower.count - 1;
     const std::uint64_t least = own.cost + last_u->cost + last_l->cost;
     std::size_t bytes = own.bytes;
     if (bytes < u->bytes + more) bytes = u->bytes + more;
@@ -75,8 +77,8 @@ public:
     if (bytes > most_) return;
     if (const std::size_t within = view().up_to(bytes); within > 0 && known_[within - 1].cost <= least) return;
     next_.clear();
-    const way* k = known_.data();
-    const way* const end = k + known_.size();
+    const Way* k = known_.data();
+    const Way* const end = k + known_.size();
     for (bool goes_on = true; goes_on;) {
       while (u != last_u && u[1].bytes + more <= bytes) ++u; // the best pair within these bytes
       while (l != last_l && l[1].bytes <= bytes) ++l;
@@ -99,7 +101,7 @@ private:
     const int shift = marks_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - marks_;
     return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (marks_ + 1)) + (bytes >> shift);
   }
-  void take(const way& w) {
+  void take(const Way& w) {
     if (!next_.empty() && w.cost >= next_.back().cost) return;
     const bool replaces = !next_.empty() && (w.bytes == next_.back().bytes ||
                                              (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
@@ -109,7 +111,8 @@ private:
 
   std::size_t most_;
   int marks_;
-  std::vector<way> known_, next_;
+  std::vector<Way> known_, next_;
 };
+using pareto_front = basic_pareto_front<way>;
 
 } // namespace cairn::detail

@@ -70,12 +70,14 @@ public:
   }
 
   // The route of point i.
-  std::vector<route_step> route_of(std::size_t i) const {
-    route counted{chain_};
-    detail::write_route(ways_, finder{*this}, chain_.size(), points_[i].bytes, counted);
-    std::vector<route_step> steps(counted.size());
-    route written{chain_, steps.data()};
-    detail::write_route(ways_, finder{*this}, chain_.size(), points_[i].bytes, written);
+  template <class Steps = std::vector<route_step>>
+  Steps route_of(std::size_t i) const {
+    const auto write = [&](auto find, route out) {
+      detail::write_route(ways_, find, chain_.size(), points_[i].bytes, out);
+      return out.size();
+    };
+    Steps steps(write(finder{*this}, route{chain_}));
+    write(finder{*this}, route{chain_, steps.data()});
     return steps;
   }
 
