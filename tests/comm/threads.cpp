@@ -263,6 +263,54 @@ TEST_CASE("threads: a late rank is named when the deadline is over") {
   CHECK(told == 3);
 }
 
+TEST_CASE("threads: after a failure the ranks recover together, and calls are served again") {
+  std::atomic<int> right{0};
+  threads{3, {.deadline = 10s, .max_in_flight = 8}}.run([&](threads::rank& rank) {
+    any_queue queue;
+    for (int round = 0; round < 5; ++round) {
+      std::vector<float> lost(10, 1.0F), kept(100'000, 1.0F);
+      std::vector<threads::rank::ticket> open;
+      for (int call = 0; call < 3; ++call) rank.all_reduce(queue, kept).wait(queue);
+      try {
+        open.push_back(rank.all_reduce(queue, lost)); // not waited for by rank 1
+        if (rank.rank() == 1) throw cairn::error("given up");
+        rank.all_reduce(queue, kept).wait(queue);
+      } catch (const cairn::error&) {
+        struct leaving { // a pending may be given up while an exception passes
+          std::vector<threads::rank::ticket>& open;
+          ~leaving() { open.clear(); }
+        };
+        try {
+          const leaving give_up{open};
+          throw cairn::error("on the way out");
+        } catch (const cairn::error&) {
+        }
+      }
+      rank.recover();
+      std::vector<float> values(10, static_cast<float>(rank.rank()));
+      rank.all_reduce(queue, values).wait(queue);
+      if (values == std::vector<float>(10, 3.0F)) ++right;
+    }
+    rank.recover(); // where nothing has failed it is a meeting
+  });
+  CHECK(right == 15);
+}
+
+TEST_CASE("threads: a rank that does not come to recover is missed") {
+  std::atomic<int> told{0};
+  threads{3, {.deadline = 60ms}}.run([&](threads::rank& rank) {
+    if (rank.rank() == 2) return std::this_thread::sleep_for(300ms);
+    if (contains(thrown_by([&] { rank.recover(); }), "expected all ranks to recover together, found ")) ++told;
+  });
+  CHECK(told == 2);
+  told = 0;
+  threads{3, {.deadline = 20s}}.run([&](threads::rank& rank) {
+    if (rank.rank() == 2) return;
+    if (contains(thrown_by<rank_lost>([&] { rank.recover(); }), "found one that has returned")) ++told;
+  });
+  CHECK(told == 2);
+}
+
 TEST_CASE("threads: ranks that make different calls are all told what differs") {
   const auto differ = [](auto&& first, auto&& second, const std::string& expected) {
     std::atomic<int> told{0};

@@ -23,7 +23,7 @@ namespace {
 template <class Model, std::size_t Batch = 6>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<Batch>>;
 
-std::vector<float> outputs_of(tensor_view<const float> view) { return {view.begin(), view.end()}; }
+std::vector<float> outputs_of(const owned_tensor<float>& view) { return {view.begin(), view.end()}; }
 
 } // namespace
 

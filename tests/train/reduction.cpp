@@ -55,7 +55,7 @@ TEST_CASE("reduction: a bucket leaves when it is complete, in order and once, an
 
   for (int round = 0; round < 2; ++round) {
     comm.sent.clear();
-    step.begin();
+    step.begin(comm, queue, {});
     step.send(comm, queue, 1); // no bucket is complete
     CHECK(comm.sent.empty());
     step.send(comm, queue, 5); // two are

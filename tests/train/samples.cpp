@@ -94,15 +94,29 @@ TEST_CASE("samples: the first axis counts the samples") {
   net_trainer t{SGD{.learning_rate = 0}, {.seed = 3}};
   const row_major turned = xt::ones<float>({10, 4});
   const std::string text = text_of([&] { t.step(turned, std::vector<int>(4)); });
-  CHECK(has(text, "expected samples of 10 numbers"));
-  CHECK(has(text, "found an array of 10 samples with 40 numbers"));
+  CHECK(has(text, "expected samples of the shape (10), found samples of the shape (4)"));
+}
+
+TEST_CASE("samples: an array that knows its extents has samples of the shape that is expected") {
+  trainer<Sequential<Linear<392, 4>>, CrossEntropyLoss, SGD, batch<64>> t{SGD{.learning_rate = 0}, {.seed = 3}};
+  const std::vector<float> pixels(32 * 784);
+  const tensor_view<const float> images(pixels.data(), 32, shape{28, 28});
+  const std::string text = text_of([&] { t.step(images, std::vector<int>(32)); });
+  CHECK(has(text, "expected samples of the shape (392), found samples of the shape (28, 28)"));
+  CHECK(has(text_of([&] { t.evaluate(images); }), "(28, 28)"));
+  const tensor_view<const float> halves(pixels.data(), 64, shape{14, 28}); // flattened without being asked
+  CHECK(text_of([&] { t.step(halves, std::vector<int>(64)); }) == "");
+  const shape channels_last{28, 28, 3}, channels_first{3, 28, 28};
+  CHECK(text_of([&] { detail::check_sample(channels_last, channels_last, "here"); }) == "");
+  CHECK(has(text_of([&] { detail::check_sample(channels_first, channels_last, "here"); }),
+            "here: expected samples of the shape (28, 28, 3), found samples of the shape (3, 28, 28)"));
 }
 
 TEST_CASE("samples: rows are counted, and errors say where") {
-  CHECK(detail::count_rows(std::vector<float>(12), 4, 3, "here") == 3);
-  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(13), 4, 9, "here"); }),
+  CHECK(detail::count_rows(std::vector<float>(12), shape{4}, 3, "here") == 3);
+  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(13), shape{4}, 9, "here"); }),
             "here: expected samples of 4 numbers, found 13 numbers"));
-  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(16), 4, 3, "here"); }),
+  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(16), shape{4}, 3, "here"); }),
             "here: expected at most 3 samples"));
-  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(), 4, 3, "here"); }), "found 0 numbers"));
+  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(), shape{4}, 3, "here"); }), "found 0 numbers"));
 }

@@ -143,6 +143,21 @@ public:
     return true;
   }
 
+  // Forgets every call that has been posted; returns the number of the next one of every rank. Only while nothing is posted
+  // or taken.
+  std::uint64_t give_up() {
+    std::uint64_t next = 0;
+    for (int rank = 0; rank < size_; ++rank) next = std::max(next, started(rank));
+    for (int rank = 0; rank < size_; ++rank) lane_of(rank).started.store(next);
+    for (std::uint64_t call = next - std::min<std::uint64_t>(next, capacity_); call < next; ++call) {
+      slot_of(call).arrived.store(0);
+      slot_of(call).over.store(call + 1);
+    }
+    next_.store(next << piece_bits);
+    ready_.store(next);
+    return next;
+  }
+
 private:
   static constexpr int piece_bits = 24; // of next_; the number of the call has the other 40
 

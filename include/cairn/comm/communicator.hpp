@@ -70,6 +70,9 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 // It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and roots; and
 // one thread at a time calls it. ddp sees to that.
 //
+// It may have recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
+// started before is lost.
+//
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
 template <class C, class Queue = detail::queue_of_any_device>

@@ -87,6 +87,8 @@ public:
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
 
+  void recover() requires requires(Inner& inner) { inner.recover(); } { inner_.recover(); }
+
 private:
   template <class Start>
   auto started(const Start& start) {

@@ -64,14 +64,16 @@ public:
           prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
           " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
-    if (any_left_.load()) check_that_none_left(rank, call);
+    if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
   }
 
   // Returns when the call is over; throws on failure or after the deadline, when no piece is being worked on.
   void wait(int rank, std::uint64_t call) {
+    if (call < recovered_)
+      throw rank_lost(prefix(rank, call, calls_.asked(rank, call)) + "it was given up before the ranks recovered");
     if (calls_.over(call)) return;
-    std::atomic<std::uint64_t>& waits_before = ranks_[static_cast<std::size_t>(rank)].waits_before;
+    std::atomic<std::uint64_t>& waits_before = state_of(rank).waits_before;
     waits_before.store(call + 1);
     const auto give_up = clock::now() + deadline_;
     // A rank that waits takes pieces itself: where every core has a rank, that saves two changes of thread.
@@ -100,16 +102,43 @@ public:
     quiesce();
   }
 
-  // The rank's body has returned: a rank that counts on another call of it waits in vain. This looks at the
-  // others' calls after it has set its flag, they look at the flag after they have counted their call: one of
-  // them sees it.
+  // All ranks meet here, and what has failed is forgotten: calls are served again. Those that were started before a failure
+  // are lost, and wait() of them throws. Throws on every rank if one does not come.
+  void recover(int rank) {
+    if (halted() && !failed_.load()) fail(dropped_text()); // so that the others come too
+    go_away(rank, presence::recovers);
+    if (halted()) quiesce();
+    std::unique_lock lock(mutex_);
+    const std::uint64_t meeting = meetings_;
+    if (++met_ == size()) { // all are here, so nothing starts
+      for (int each = 0; each < size(); ++each) state_of(each).where.store(presence::works);
+      any_away_.store(false);
+      if (halted()) forget_failure();
+      met_ = 0;
+      ++meetings_;
+      waiters_.notify_all();
+      return;
+    }
+    const auto one_is_gone = [&] {
+      for (int each = 0; each < size(); ++each)
+        if (state_of(each).where.load() == presence::returned) return true;
+      return thrown_ != nullptr;
+    };
+    waiters_.wait_until(lock, clock::now() + deadline_, [&] { return meetings_ != meeting || one_is_gone(); });
+    if (meetings_ != meeting) return;
+    const std::string whose = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) +
+                              ": expected all ranks to recover together, found ";
+    const std::string late = std::to_string(met_--) + " of them within " + std::to_string(deadline_.count()) + " ms";
+    if (one_is_gone()) throw rank_lost(whose + "one that has returned");
+    throw deadline_error(whose + late);
+  }
+
+  // The rank's body has returned.
   void leave(int rank) {
-    ranks_[static_cast<std::size_t>(rank)].left.store(true);
-    any_left_.store(true);
+    go_away(rank, presence::returned);
     if (dropped_by_.load() == rank) fail(dropped_text());
-    for (int other = 0; other < size(); ++other)
-      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
-        fail(left_text(rank, other, calls));
+    { const std::lock_guard lock(mutex_); }
+    waiters_.notify_all(); // those that recover
   }
 
   // The rank's body has thrown.
@@ -155,9 +184,12 @@ private:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds spin{5}; // about what falling asleep and waking up costs
 
+  // A rank that is away starts no calls: it waits for the others to recover, or its body has returned.
+  enum class presence : unsigned char { works, recovers, returned };
+
   struct alignas(alignment) rank_state {
     std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
-    std::atomic<bool> left{false};
+    std::atomic<presence> where{presence::works};
   };
 
   static void relax() {
@@ -184,7 +216,7 @@ private:
     // A rank that waits for this call has nothing else to do: a small call is left to it alone.
     bool awaited = false;
     for (int rank = 0; rank < size(); ++rank)
-      awaited = awaited || ranks_[static_cast<std::size_t>(rank)].waits_before.load() > call;
+      awaited = awaited || state_of(rank).waits_before.load() > call;
     if (awaited) wake(waiting_, waiters_);
     if (!awaited || pieces > 1) wake(idle_, idlers_, pieces > 1);
   }
@@ -235,6 +267,15 @@ private:
     return found;
   }
 
+  void forget_failure() {
+    recovered_ = calls_.give_up();
+    failure_.clear();
+    failure_kind_ = fault_kind::lost;
+    dropped_by_.store(-1);
+    failed_.store(false);
+    halted_.store(false);
+  }
+
   // After halted_ has been set. It yields rather than sleeps: a piece is over in some 10 microseconds.
   void quiesce() const {
     while (active_.load() != 0) std::this_thread::yield();
@@ -244,10 +285,21 @@ private:
   // out with an exception, whose text is worth the wait.
   bool stuck(int rank) const { return failed_.load() || dropped_by_.load() == rank; }
 
-  void check_that_none_left(int rank, std::uint64_t call) {
+  rank_state& state_of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  // A rank that counts on another call of this one waits in vain. This looks at the others' calls after it has set its
+  // flag, they look at the flag after they have counted their call: one of them sees it.
+  void go_away(int rank, presence where) {
+    state_of(rank).where.store(where);
+    any_away_.store(true);
     for (int other = 0; other < size(); ++other)
-      if (ranks_[static_cast<std::size_t>(other)].left.load() && calls_.started(other) <= call)
-        fail(left_text(other, rank, calls_.started(other)));
+      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
+        fail(away_text(rank, other, calls));
+  }
+  void check_that_none_is_away(int rank, std::uint64_t call) {
+    for (int other = 0; other < size(); ++other)
+      if (state_of(other).where.load() != presence::works && calls_.started(other) <= call)
+        fail(away_text(other, rank, calls_.started(other)));
   }
 
   [[noreturn]] void throw_failure(int rank, std::uint64_t call) {
@@ -271,8 +323,9 @@ private:
   std::string dropped_text() const {
     return "rank " + std::to_string(dropped_by_.load()) + " gave up a call without waiting for it";
   }
-  std::string left_text(int rank, int other, std::uint64_t calls) const {
-    return "rank " + std::to_string(rank) + " returned after " + std::to_string(calls) + " calls, but rank " +
+  std::string away_text(int rank, int other, std::uint64_t calls) const {
+    const bool returned = state_of(rank).where.load() == presence::returned;
+    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") + std::to_string(calls) + " calls, but rank " +
            std::to_string(other) + " has started call " + std::to_string(calls + 1);
   }
   std::string late_text(std::uint64_t call) const {
@@ -300,7 +353,8 @@ private:
   std::chrono::milliseconds deadline_;
   call_ring calls_;
   std::unique_ptr<rank_state[]> ranks_;
-  std::atomic<bool> any_left_{false};
+  std::atomic<bool> any_away_{false};
+  std::uint64_t recovered_ = 0; // calls before this one are lost; changes only while all ranks meet
 
   std::atomic<bool> halted_{false};
   std::atomic<bool> failed_{false};
@@ -313,6 +367,8 @@ private:
   std::condition_variable idlers_;
   std::condition_variable waiters_;
   bool stopping_ = false;
+  int met_ = 0;                // ranks that have come to recover
+  std::uint64_t meetings_ = 0; // that are over
   std::string failure_;
   fault_kind failure_kind_ = fault_kind::lost;
   std::exception_ptr thrown_; // the first that a body threw

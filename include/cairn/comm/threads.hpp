@@ -92,6 +92,10 @@ public:
     return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
 
+  // Makes calls possible again after one has failed; called by all ranks, which meet in it. Pendings of before are lost.
+  // Throws where a rank does not come within the deadline, or has returned.
+  void recover() { group_.recover(rank_); }
+
 private:
   friend class cairn::threads;
   thread_rank(thread_group& group, int rank) : group_(group), rank_(rank) {}

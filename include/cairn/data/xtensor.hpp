@@ -17,6 +17,7 @@
 #endif
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/owned_tensor.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
 
@@ -31,6 +32,13 @@ auto as_xtensor(const tensor_view<T>& view) {
     extents.push_back(view.sample_shape()[axis]);
   return xt::adapt<xt::layout_type::row_major>(view.data(), view.size(), xt::no_ownership(), extents);
 }
+
+template <class T>
+auto as_xtensor(const owned_tensor<T>& values) {
+  return as_xtensor(tensor_view<const T>(values));
+}
+template <class T>
+auto as_xtensor(owned_tensor<T>&&) = delete; // it would be gone before the array is read: give it a name
 
 // An xtensor array (rows, sample) as a view, without a copy; also an xtensor view of an array, as long as it has no
 // gaps. Throws input_error where the elements do not lie one after another in row-major order, or there is no axis

@@ -4,13 +4,24 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/train/optimizer.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn {
 
 namespace detail {
+
+// As torch.optim.Adam and AdamW refuse them.
+template <class Optimizer>
+void check_adam(const Optimizer& o) {
+  constexpr double below_1 = 1 - std::numeric_limits<double>::epsilon() / 2;
+  for (const double beta : o.betas) check_number("Adam, AdamW: expected betas of 0 or more and below 1", beta, 0, below_1);
+  check_number("Adam, AdamW: expected an eps of 0 or more", o.eps);
+  check_number("Adam, AdamW: expected a weight_decay of 0 or more", o.weight_decay);
+}
 
 // What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
 // first.
@@ -45,6 +56,8 @@ struct Adam {
 
   std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  void check() const { detail::check_adam(*this); }
 
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {

@@ -20,6 +20,8 @@ struct AdamW {
   std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
+  void check() const { detail::check_adam(*this); }
+
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {
     detail::update_adam(queue, call, betas, eps, 0, 1 - call.learning_rate * weight_decay);

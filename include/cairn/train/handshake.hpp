@@ -58,10 +58,11 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
   return h.value();
 }
 
-// Replaces these bytes by those of rank 0.
+// Replaces these bytes by those of rank `root`.
 template <class Communicator, class Queue>
-void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes) {
-  auto sent = comm.broadcast(queue, bytes, 0);
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (bytes.empty()) return;
+  auto sent = comm.broadcast(queue, bytes, root);
   sent.wait(queue);
 }
 

@@ -23,13 +23,13 @@ namespace detail {
 struct input_array {
   const void* array = nullptr;
   const void* (*first)(const void*) = nullptr;
-  std::size_t (*rows)(const void*, std::size_t each, std::size_t most, const char* where) = nullptr;
+  std::size_t (*rows)(const void*, const shape& sample, std::size_t most, const char* where) = nullptr;
 
   template <numbers Array>
   static input_array of(const Array& array) {
     return {&array, [](const void* a) -> const void* { return first_number(*static_cast<const Array*>(a)); },
-            [](const void* a, std::size_t each, std::size_t most, const char* where) {
-              return count_rows(*static_cast<const Array*>(a), each, most, where);
+            [](const void* a, const shape& sample, std::size_t most, const char* where) {
+              return count_rows(*static_cast<const Array*>(a), sample, most, where);
             }};
   }
 };
@@ -87,7 +87,7 @@ public:
   template <step_inputs Inputs>
   static std::size_t rows(const Inputs& given, std::size_t most, const char* where) {
     if constexpr (is_right<Inputs>()) {
-      if constexpr (numbers<Inputs>) return count_rows(given, Plan::inputs[0].size(), most, where);
+      if constexpr (numbers<Inputs>) return count_rows(given, Plan::inputs[0].extents, most, where);
       else return count_all(given.arrays, most, where);
     } else {
       return 0; // there has been an error
@@ -149,7 +149,7 @@ private:
       const tensor& what = expected(k);
       std::size_t found = 0;
       try {
-        found = arrays[k].rows(arrays[k].array, what.size(), what.per_batch ? 1 : most, where);
+        found = arrays[k].rows(arrays[k].array, what.extents, what.per_batch ? 1 : most, where);
       } catch (const error& wrong) {
         throw input_error("array " + std::to_string(k) + " of " + wrong.what());
       }

@@ -36,7 +36,8 @@ struct update_call {
 //
 // It may have static bool is_special(const tensor&), which picks parameters by their description: then each call is about
 // picked parameters or about others, and says which. It may have settings(), all its numbers as a range of double: then
-// ranks that were given others refuse to start.
+// ranks that were given others refuse to start. It may have check(), which throws input_error about numbers that make no
+// sense: the trainer calls it before it takes them.
 //
 // It owns nothing and is a value: copy it, write it down, compare it. examples/own_optimizer.cpp is one of one's own.
 template <class O>

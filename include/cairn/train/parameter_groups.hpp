@@ -47,6 +47,11 @@ struct parameter_groups {
       for (const double number : others.settings()) all.push_back(number);
     return all;
   }
+  void check() const {
+    detail::check_number("parameter_groups: expected a learning rate of 0 or more for the special ones", special.learning_rate);
+    if constexpr (requires { special.check(); }) special.check();
+    if constexpr (requires { others.check(); }) others.check();
+  }
   static constexpr bool is_special(const tensor& t) { return Rule::is_special(t); }
 
   // Of a span whose parameters are all of one kind: see update_call.

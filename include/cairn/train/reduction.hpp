@@ -4,44 +4,82 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/plan/buckets.hpp>
+#include <cairn/train/step_facts.hpp>
 
 namespace cairn::detail {
 
 // The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
-// copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete, and
-// are waited for one by one. `Most` is the most buckets there can be.
+// copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
+// first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
+// be.
 template <class Communicator, class T, class Queue, std::size_t Most>
 class reduction {
 public:
-  // All three stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way.
-  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory)
-      : buckets_(buckets), places_(places), memory_(memory) {}
+  // All of these stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way. The
+  // facts are those of all ranks; none if there is only one.
+  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory, std::span<T> facts = {})
+      : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
 
   std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
 
   // A new step: nothing has left yet.
-  void begin() { next_ = 0; }
+  void begin(Communicator& comm, Queue& queue, const step_facts& own) {
+    next_ = 0;
+    if (!compares()) return;
+    facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
+    if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+  }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
   void send(Communicator& comm, Queue& queue, std::size_t end) {
-    for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_)
-      pending_[next_] = comm.all_reduce(queue, span_of(next_));
+    for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
+      std::span<T> sent = span_of(next_);
+      if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
+      pending_[next_] = comm.all_reduce(queue, sent);
+    }
   }
   // So many have left in this step.
   std::size_t left() const { return next_; }
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
   void wait(Queue& queue, std::size_t b) { pending_[b].wait(queue); }
+  // The same of all buckets that have left.
+  void wait(Queue& queue) {
+    for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
+  }
+
+  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
+  void compare(Communicator& comm, Queue& queue) {
+    if (!compares()) return;
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+  }
+
+  // Gives up what is on its way, while an exception passes.
+  void abandon() {
+    for (auto& p : pending_) static_cast<void>(pending_type(std::move(p)));
+    static_cast<void>(pending_type(std::move(facts_pending_)));
+    next_ = 0;
+  }
 
 private:
+  using pending_type = pending_of<Communicator, T, Queue>;
+
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
+  bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
+
   std::span<const bucket> buckets_;
   std::span<const std::size_t> places_;
   T* memory_;
+  std::span<T> facts_;
   std::size_t next_ = 0;
-  std::array<pending_of<Communicator, T, Queue>, Most> pending_{};
+  std::array<pending_type, Most> pending_{};
+  pending_type facts_pending_{};
 };
 
 } // namespace cairn::detail

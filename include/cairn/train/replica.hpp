@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
+#include <cairn/core/error.hpp>
+#include <cairn/core/owned_tensor.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -85,13 +88,31 @@ public:
     return f;
   }
 
-  // The first output of these samples in evaluation mode; `where` is for errors.
+  // The first output of these samples in evaluation mode, in the arena; `where` is for errors.
   template <step_inputs Inputs>
   tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
     const std::size_t rows = rows_of(inputs, where);
     run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
     const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
     return {elements_at(at.input), rows, plan::output_shape};
+  }
+  // The same in memory of its own, or in that of the caller.
+  template <step_inputs Inputs>
+  owned_tensor<T> evaluate_apart(const Inputs& inputs, const char* where) {
+    const tensor_view<const T> outputs = evaluate(inputs, where);
+    owned_tensor<T> own(outputs.rows(), outputs.sample_shape());
+    copy(device_.compute(), own.size(), own.data(), outputs.data());
+    return own;
+  }
+  template <step_inputs Inputs>
+  tensor_view<const T> evaluate_into(const Inputs& inputs, std::span<T> into, const char* where) {
+    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
+    if (into.size() < needed)
+      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
+                        std::to_string(into.size()));
+    const tensor_view<const T> outputs = evaluate(inputs, where);
+    copy(device_.compute(), needed, into.data(), outputs.data());
+    return {into.data(), outputs.rows(), outputs.sample_shape()};
   }
   T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/shape.hpp>
 
 namespace cairn {
 
@@ -51,19 +52,37 @@ auto* first_number(const Range& range) {
   else return range.data();
 }
 
-// How many samples of `each` numbers there are: 1 … most, and nothing left over.
+inline std::string extents_text(const shape& s) {
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < s.rank; ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(s[axis]);
+  return text + ")";
+}
+
+// What an array that knows its extents says of one sample has to fit what is expected: the same extents. One that is as
+// large, where either has one axis only, is taken too: rows of an image are one after another, flattened or not.
+inline void check_sample(const shape& found, const shape& expected, const char* where) {
+  if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
+  throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
+                    ", found samples of the shape " + extents_text(found));
+}
+
+// How many samples there are: 1 … most, and nothing left over.
 template <class Range>
-std::size_t count_rows(const Range& range, std::size_t each, std::size_t most, const char* where) {
+std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
   check_layout(range, where);
   const auto size = static_cast<std::size_t>(range.size());
-  if constexpr (requires {
-                  range.shape().size();
-                  range.shape()[0];
-                }) {
-    if (range.shape().size() > 1 && each * static_cast<std::size_t>(range.shape()[0]) != size)
-      throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) +
-                  " numbers, found an array of " + std::to_string(range.shape()[0]) + " samples with " +
-                  std::to_string(size) + " numbers in all; the first axis counts the samples");
+  const std::size_t each = sample.size();
+  if constexpr (requires { check_sample(range.sample_shape(), sample, where); }) {
+    check_sample(range.sample_shape(), sample, where);
+  } else if constexpr (requires {
+                         range.shape().size();
+                         range.shape()[0];
+                       }) {
+    const std::size_t axes = range.shape().size();
+    shape found;
+    for (std::size_t axis = 1; axis < axes && axis <= shape::max_rank; ++axis)
+      found.push_back(static_cast<std::size_t>(range.shape()[axis]));
+    if (axes > 1) check_sample(found, sample, where);
   }
   if (size == 0 || size % each != 0)
     throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +

@@ -2,9 +2,21 @@
 #pragma once
 
 #include <concepts>
+#include <limits>
+#include <string>
 #include <type_traits>
 
+#include <cairn/core/error.hpp>
+
 namespace cairn::detail {
+
+// Throws input_error if a number that was given to a trainer, an optimizer or a loss is not from `least` to `most`; NaN
+// never is. The text says what was expected: "SGD: expected a momentum of 0 or more".
+inline void check_number(const char* expected, double found, double least = 0,
+                         double most = std::numeric_limits<double>::max()) {
+  if (!(found >= least && found <= most))
+    throw input_error(expected + std::string(", found ") + std::to_string(found));
+}
 
 // The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.
 template <class X>

@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
+#include <cairn/core/error.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
 #include <cairn/train/optimizer.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn {
 
@@ -21,6 +24,16 @@ struct SGD {
   std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const {
     return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0};
+  }
+
+  // As torch.optim.SGD refuses them.
+  void check() const {
+    detail::check_number("SGD: expected a momentum of 0 or more", momentum);
+    detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);
+    detail::check_number("SGD: expected a dampening from 0 to 1", dampening, 0, 1);
+    if (nesterov && (momentum == 0 || dampening != 0))
+      throw input_error("SGD: expected a momentum above 0 and no dampening with nesterov, found a momentum of " +
+                        std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
   }
 
   template <class Queue, class T>

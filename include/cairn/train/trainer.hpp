@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,7 +10,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/batch.hpp>
@@ -31,16 +29,27 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/loss.hpp>
 #include <cairn/train/optimizer.hpp>
-#include <cairn/train/parameter_groups.hpp>
-#include <cairn/train/parameters.hpp>
-#include <cairn/train/reduction.hpp>
-#include <cairn/train/replica.hpp>
+#include <cairn/train/replica_owner.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/settings.hpp>
+#include <cairn/train/step_facts.hpp>
+#include <cairn/train/step_gradients.hpp>
+#include <cairn/train/step_guard.hpp>
 #include <cairn/train/taken_loss.hpp>
 #include <cairn/train/training_options.hpp>
+#include <cairn/train/updates.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+template <class Model, class Batch, class T, class Device>
+using trained_replica =
+    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
+                  typename replica<Model>::model, T, Device, true>;
+
+} // namespace detail
 
 // Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
@@ -49,16 +58,16 @@ namespace cairn {
 // batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if left out, Device is
 // cpu.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer {
+class trainer : public detail::trained_replica<Model, Batch, T, Device> {
+  using base = detail::trained_replica<Model, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using queue = typename Device::queue;
 
 public:
-  using plan = blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>;
+  using typename base::plan;
+  using base::buffers, base::output_shape, base::parameters;
   static constexpr bool fused = plan::fused;
   using communicator_type = typename distribution::communicator_type;
-  static constexpr shape input_shape = plan::input_shape;
-  static constexpr shape output_shape = plan::output_shape;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
@@ -81,12 +90,9 @@ public:
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
       : trainer(&comm, optimizer, std::move(given)) {
-    detail::compare_builds(comm, compute(), is_solved() ? detail::with_schedule(print, code_.training.ops) : print,
-                   detail::settings_of(options_.loss, optimizer_, max_norm(), fused, options_.learning_rate));
-    auto& learnt = replica_.parameter_memory();
-    auto& kept = replica_.buffer_memory();
-    detail::broadcast(comm, compute(), {learnt.data(), learnt.size()});
-    if (kept.size() > 0) detail::broadcast(comm, compute(), {kept.data(), kept.size()});
+    detail::compare_builds(comm, compute(), is_solved(options_) ? detail::with_schedule(print, code_.training.ops) : print,
+                           settings_);
+    broadcast_replica(0);
   }
 
   trainer(const trainer&) = delete;
@@ -96,15 +102,23 @@ public:
   // inputs(hidden, mask): an array for each tensor and each constant, in the order of its Inputs<...>.
   //
   // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
-  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples. An exception out of it leaves
-  // the parameters as they were, if it came before the first update: with a fused update that is inside of backward, so
-  // that a rank that fails during one leaves the others with some parameters updated and some not.
+  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples.
+  //
+  // Parameters are updated when the gradients of all ranks have arrived, and when the ranks are found to make the same step:
+  // equally many micro-batches and samples, one learning rate, and every `check_every` steps the same parameters. An
+  // exception out of a step leaves the parameters of all ranks as they were, and drops the micro-batches. Once gradients
+  // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
+  // fused update parameters change during backward, and a step that fails leaves some updated and some not.
   template <step_inputs Inputs, numbers Targets>
   double step(const Inputs& inputs, const Targets& targets) {
-    reducing_ = true;
-    const double loss = micro_batch(inputs, targets);
-    update();
-    return loss;
+    return guard_.run(
+        steps_ + 1,
+        [&] {
+          const double loss = micro_batch(inputs, targets, true);
+          update();
+          return loss;
+        },
+        [this] { abandon(); });
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
@@ -116,14 +130,17 @@ public:
                 "fused update there are never all of them; use step(), or train without fused_update");
     if (accumulation_.size() == 0)
       accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
-    reducing_ = false;
-    return micro_batch(inputs, targets);
+    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, targets, false); }, [this] { abandon(); });
   }
 
-  // The network's outputs for these samples in evaluation mode: (rows, output_shape), valid until the next call.
-  template <step_inputs Inputs>
-  tensor_view<const T> evaluate(const Inputs& inputs) {
-    return replica_.evaluate(inputs, "trainer::evaluate, inputs");
+  // Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`, and micro-batches are
+  // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
+  // is said in its own docs. Whoever loads weights on one rank calls it too.
+  void synchronize(int root = 0) {
+    if constexpr (requires(communicator_type& c) { c.recover(); }) comm().recover();
+    broadcast_replica(root);
+    guard_.clear();
+    micro_batches_ = samples_ = 0;
   }
 
   // The mean loss over these samples in evaluation mode.
@@ -135,107 +152,81 @@ public:
     return take_loss(outputs.rows(), targets, outputs.data(), nullptr);
   }
 
-  // The flat buffers; parameters and gradients lie in the order in which backward finishes them. A fused update has no
-  // gradients to show.
-  std::span<T> parameters() { return replica_.parameters(); }
-  std::span<const T> parameters() const { return replica_.parameters(); }
-  std::span<const T> gradients() const {
+  // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
+  // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
+  std::span<const T> gradients() {
     static_assert(
         !fused,
         "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
         "never all of them; train without fused_update to look at them");
-    return {reinterpret_cast<const T*>(gradients_.data()), plan::parameter_block};
+    if (applied_scale_ != 1)
+      for (T& g : gradients_.all()) g *= static_cast<T>(applied_scale_);
+    applied_scale_ = 1;
+    return gradients_.all();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const T> optimizer_state(std::size_t i) const {
-    return {reinterpret_cast<const T*>(optimizer_state_[i].data()), optimizer_state_[i].size() / sizeof(T)};
-  }
-  std::span<const T> buffers() const { return replica_.buffers(); }
-  std::span<T> buffers() { return replica_.buffers(); }
+  std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }
   std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
-
-  // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
-  // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
-  // does not compile, whatever its size. The optimizer's state stays; with ddp every rank does it.
-  template <class Other>
-  void copy_parameters(const Other& other) {
-    replica_.copy_from(detail::replica_access::of(other));
-  }
-
-  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>); and every buffer.
-  template <class F>
-  void for_each(F&& f) {
-    detail::for_each_parameter(code_, parameters(), buffers(), std::forward<F>(f));
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    detail::for_each_buffer(code_, parameters(), buffers(), std::forward<F>(f));
-  }
 
   std::uint64_t steps() const { return steps_; } // updates so far
   // Of the next step; where the options gave a schedule, that decides.
   double learning_rate() const { return options_.learning_rate ? options_.learning_rate.at(steps_) : learning_rate_; }
   void learning_rate(double rate) {
+    detail::check_number("trainer: expected a learning rate of 0 or more", rate);
     options_.learning_rate = {};
     learning_rate_ = rate;
   }
+  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. Its
+  // learning_rate plays no part any more. The loss likewise. With ddp every rank gives the same: the next step compares.
+  const Optimizer& optimizer() const { return updates_.optimizer(); }
+  void optimizer(const Optimizer& other) {
+    updates_.change(other);
+    settings_ = settings();
+  }
+  const Loss& loss() const { return options_.loss; }
+  void loss(const Loss& other) {
+    options_.loss = other;
+    settings_ = settings();
+  }
   // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping.
   double gradient_norm() const { return gradient_norm_; }
-  Device& device() { return replica_.device(); }
-
-  // A 64-bit number of all parameters' bits: see checksum().
-  std::uint64_t checksum() const { return replica_.checksum(); }
-
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
 
 private:
   friend struct detail::replica_access;
-  using replica = detail::replica_of<plan, typename distribution::model, T, Device, true>;
-
-  // Where each bucket lies, in elements: in the arena if the update is fused, else in the flat buffer.
-  using places = std::array<std::size_t, buckets.size() + 1>;
-  template <class Memory>
-  static places places_in([[maybe_unused]] const Memory& memory) {
-    places at{};
-    for (std::size_t b = 0; b != buckets.size(); ++b)
-      if constexpr (fused) at[b] = memory.windows[plan::windows.of_bucket[b]].offset() / sizeof(T);
-      else at[b] = buckets[b].begin;
-    return at;
-  }
+  using base::replica_;
+  using flat_gradients = detail::step_gradients<plan, buckets, communicator_type, T, Device>;
 
   trainer(communicator_type* comm, Optimizer optimizer, options given)
-      : comm_(comm), optimizer_(optimizer), options_(std::move(given)),
-        replica_(typename Device::options{options_.threads}, seed{options_.seed},
-                 is_solved() ? options_.schedule.plan.memory.arena : plan::trained::memory.arena),
-        gradients_(replica_.device().allocate(fused ? alignment : plan::parameter_block * sizeof(T))),
-        bucket_places_(is_solved() ? places_in(options_.schedule.plan.memory) : places_in(plan::trained::memory)),
-        reduction_(buckets.buckets(), bucket_places_,
-                   reinterpret_cast<T*>(fused ? replica_.arena_memory().data() : gradients_.data())),
-        learning_rate_(optimizer.learning_rate) {
-    if (is_solved()) code_.training = detail::walk_of_plan<T, queue>(options_.schedule.plan);
-    if (optimizer_.states() > most_optimizer_states)
-      throw error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) +
-                  " states, found " + std::to_string(optimizer_.states()));
-    if (!fused) place_.start = reinterpret_cast<T*>(gradients_.data());
-    for (std::size_t i = 0; i < optimizer_.states(); ++i)
-      optimizer_state_[i] = replica_.device().allocate(plan::parameter_block * sizeof(T));
-    if constexpr (detail::divides_parameters<Optimizer>) divide();
+      : base(typename Device::options{(given.check(), given.threads)}, seed{given.seed},
+             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena),
+        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
+        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
+                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
+                               : flat_gradients::places_in(plan::trained::memory),
+                   replica_.arena_memory().data()),
+        learning_rate_(optimizer.learning_rate), settings_(settings()) {
+    if (is_solved(options_)) code_.training = detail::walk_of_plan<T, queue>(options_.schedule.plan);
+    if constexpr (detail::divides_parameters<Optimizer>)
+      this->for_each([this](const named_parameter<T>& q) {
+        if (!q.is_frozen) updates_.add(q, parameters().data());
+      });
   }
 
-  // The flat buffer by kinds of parameters, the padding behind a tensor included. A parameter never lies in two buckets.
-  void divide() {
-    for_each([this](const named_parameter<T>& q) {
-      if (q.is_frozen) return;
-      const auto begin = static_cast<std::size_t>(q.numbers.data() - parameters().data());
-      const std::size_t size = detail::align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
-      spans_.push_back({begin, begin + size, Optimizer::is_special(*q.facts)});
-    });
-    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::uint64_t settings() const {
+    return detail::settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
+  }
+  void broadcast_replica(int root) {
+    detail::broadcast(comm(), compute(), std::as_writable_bytes(parameters()), root);
+    detail::broadcast(comm(), compute(), std::as_writable_bytes(buffers()), root);
+    for (std::size_t i = 0; i < updates_.states(); ++i)
+      detail::broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
+    detail::broadcast(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
   }
 
-  bool is_solved() const { return options_.schedule.plan.training.count > 0; }
+  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
   queue& compute() { return replica_.device().compute(); }
 
   communicator_type& comm() {
@@ -250,7 +241,7 @@ private:
 
   template <step_inputs Inputs, numbers Targets>
   static std::size_t rows_of(const Inputs& inputs, const Targets& targets, const char* where) {
-    const std::size_t rows = replica::rows_of(inputs, where);
+    const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
     detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
     return rows;
   }
@@ -261,14 +252,15 @@ private:
   }
 
   template <step_inputs Inputs, numbers Targets>
-  double micro_batch(const Inputs& inputs, const Targets& targets) {
+  double micro_batch(const Inputs& inputs, const Targets& targets, bool is_last) {
     const std::size_t rows = rows_of(inputs, targets, "trainer::step, inputs");
+    if (is_last) detail::check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate());
     const detail::callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
     random_step_ = (steps_ * micro_batch_stride) +
                    micro_batches_ * static_cast<std::uint64_t>(comm().size()) +
                    static_cast<std::uint64_t>(comm().rank());
     detail::frame<T> lent = replica_.lend(rows, inputs, pass::forward);
-    lent.gradients = &place_;
+    lent.gradients = &gradients_.place();
     lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
     lent.random = {.seed = options_.seed, .step = random_step_, .position = 0};
     lent.tell = &tell;
@@ -280,11 +272,29 @@ private:
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
                   std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
-    reduction_.begin();
+    reducing_ = is_last;
+    ++micro_batches_;
+    samples_ += rows;
+    applied_scale_ = 1;
+    guard_.enter(is_last && (fused || distribution::distributed));
+    if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
     if constexpr (fused) begin_updates();
     detail::run_backward(code_, compute(), lent);
-    ++micro_batches_;
     return loss;
+  }
+
+  detail::step_facts facts() {
+    detail::step_facts own{.steps = steps_, .micro_batches = micro_batches_, .samples = samples_,
+                           .learning_rate = learning_rate(), .settings = settings_};
+    if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
+      own.parameters = detail::quick_checksum(std::as_bytes(parameters()));
+    return own;
+  }
+
+  // While an exception passes that came after the first gradients.
+  void abandon() {
+    gradients_.on_the_way().abandon();
+    micro_batches_ = samples_ = 0;
   }
 
   // Called by the executor when the gradients below `end` are complete: buckets leave.
@@ -292,7 +302,7 @@ private:
     auto* const me = static_cast<trainer*>(self);
     if constexpr (fused) me->use_finished(end);
     else if (me->reducing_ && distribution::options::overlaps)
-      me->reduction_.send(me->comm(), me->compute(), end);
+      me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
   }
 
   // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
@@ -300,22 +310,20 @@ private:
   void begin_updates() {
     begin_update();
     updated_ = 0;
-    go_to_bucket(0);
-  }
-  void go_to_bucket(std::size_t b) {
-    if (b < buckets.size())
-      place_ = {reduction_.span_of(b).data(), buckets[b].begin, reinterpret_cast<T*>(gradients_.data())};
+    gradients_.go_to_bucket(0);
   }
   void use_finished(std::size_t end) {
-    const std::size_t before = reduction_.left();
-    reduction_.send(comm(), compute(), end);
-    if (reduction_.left() == before) return; // a layer inside a bucket
-    while (updated_ + distribution::update::in_flight <= reduction_.left()) use_bucket(updated_++);
-    go_to_bucket(reduction_.left());
+    const std::size_t before = gradients_.on_the_way().left();
+    gradients_.on_the_way().send(comm(), compute(), end);
+    if (gradients_.on_the_way().left() == before) return; // a layer inside a bucket
+    while (updated_ + distribution::update::in_flight <= gradients_.on_the_way().left()) use_bucket(updated_++);
+    gradients_.go_to_bucket(gradients_.on_the_way().left());
   }
   void use_bucket(std::size_t b) {
-    update_bucket(b, 1.0 / static_cast<double>(comm().size()), true);
-    const auto used = std::as_writable_bytes(reduction_.span_of(b));
+    if (b == 0) gradients_.on_the_way().compare(comm(), compute());
+    gradients_.on_the_way().wait(compute(), b);
+    update_bucket(b, 1.0 / static_cast<double>(comm().size()));
+    const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
 
@@ -324,49 +332,35 @@ private:
     ++steps_;
   }
 
-  // Waits for each bucket just before its update. With clipping all have to be there first.
+  // When everything has arrived: what fails on the way leaves no parameter updated.
   void update() requires(!fused) {
     auto& q = compute();
-    reduction_.send(comm(), q, plan::parameter_block);
+    gradients_.on_the_way().send(comm(), q, plan::parameter_block);
+    gradients_.on_the_way().wait(q);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
-    micro_batches_ = 0;
+    micro_batches_ = samples_ = 0;
+    guard_.leave(); // whatever the ranks differ in they all see, and can set right
+    gradients_.on_the_way().compare(comm(), q);
+    guard_.enter(true);
     begin_update();
-    const bool clips = max_norm() > 0;
-    if (clips) {
-      for (std::size_t b = 0; b != buckets.size(); ++b) reduction_.wait(q, b);
+    if (max_norm() > 0) {
       double squares = 0;
-      squared_norm(q, &squares, gradients().data(), plan::parameter_block);
+      squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
       gradient_norm_ = std::sqrt(squares) * scale;
       scale *= options_.clip.scale(gradient_norm_);
     }
-    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale, !clips);
+    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale);
+    applied_scale_ = scale;
   }
   void update() requires(fused) { // what is still on its way at the end
     while (updated_ < buckets.size()) use_bucket(updated_++);
-    micro_batches_ = 0;
+    micro_batches_ = samples_ = 0;
+    guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale, bool waits) {
-    if (waits) reduction_.wait(compute(), b);
-    if constexpr (!detail::divides_parameters<Optimizer>) {
-      update_span(b, {buckets[b].begin, buckets[b].end}, scale);
-    } else {
-      for (const detail::update_span& s : spans_)
-        if (s.begin >= buckets[b].begin && s.begin < buckets[b].end) update_span(b, s, scale);
-    }
-  }
-  void update_span(std::size_t b, const detail::update_span& s, double scale) {
-    update_call<T> call{};
-    call.count = s.end - s.begin;
-    call.parameters = parameters().data() + s.begin;
-    call.gradients = reduction_.span_of(b).data() + (s.begin - buckets[b].begin);
-    for (std::size_t i = 0; i < optimizer_.states(); ++i)
-      call.states[i] = reinterpret_cast<T*>(optimizer_state_[i].data()) + s.begin;
-    call.is_special = s.is_special;
-    call.scale = scale;
-    call.learning_rate = learning_rate_;
-    call.step = steps_;
-    optimizer_.update(compute(), call);
+  void update_bucket(std::size_t b, double scale) {
+    updates_.apply(compute(), {scale, learning_rate_, steps_}, parameters().data(), gradients_.on_the_way().span_of(b).data(),
+                   buckets[b].begin, buckets[b].end);
   }
 
   // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
@@ -374,24 +368,21 @@ private:
 
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
-  Optimizer optimizer_;
   options options_;
   detail::program<T, queue> code_ = detail::program_of<plan, T, queue>;
-  replica replica_;
-  typename Device::memory gradients_; // of a fused update, which has no such buffer: a cache line of zeros
+  detail::updates<Optimizer, T, Device> updates_;
   typename Device::memory accumulation_;
-  std::array<typename Device::memory, most_optimizer_states> optimizer_state_;
-  places bucket_places_;
-  std::vector<detail::update_span> spans_; // of an optimizer that divides parameters
-  detail::reduction<communicator_type, T, queue, plan::tensors + 1>
-      reduction_; // after the gradients, so it goes first
-  detail::gradient_place<T> place_{};
+  flat_gradients gradients_;
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
+  detail::step_guard guard_{};
   std::size_t micro_batches_ = 0;
+  std::size_t samples_ = 0; // of them
   std::uint64_t steps_ = 0;
   std::uint64_t random_step_ = 0;
   double learning_rate_;
+  std::uint64_t settings_;
   double gradient_norm_ = 0;
+  double applied_scale_ = 1; // what gradients() still has to multiply by
   bool reducing_ = false;
   detail::callback<std::byte*, std::size_t> discarded_{};
 };

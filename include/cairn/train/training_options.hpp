@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
+#include <cairn/core/error.hpp>
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn {
 
@@ -20,11 +23,20 @@ template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
   std::size_t threads = 1;       // inside one operation, on a device that has a choice
+  std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
   rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
   Loss loss{};                   // with other numbers than its defaults
   Solved schedule{};             // solved when the program runs: memory_curve::within() [the model's policy]
+
+  // Throws input_error about numbers that make no sense.
+  void check() const {
+    if (threads == 0) throw input_error("trainer: expected at least 1 thread, found 0");
+    if constexpr (!Fused)
+      detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
+                           std::numeric_limits<double>::infinity());
+  }
 };
 
 } // namespace cairn

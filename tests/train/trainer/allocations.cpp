@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <cstddef>
@@ -50,10 +51,11 @@ namespace {
 
 template <class Trainer>
 void use_once(Trainer& t, const samples<>& a, const samples<>& b) {
+  std::array<float, 6 * testing::classes> outputs{};
   t.accumulate(a.x, a.y);
   t.step(b.x, b.y);
   t.step(a.x, a.y);
-  t.evaluate(b.x);
+  t.evaluate(b.x, outputs);
   t.evaluate_loss(a.x, a.y);
   t.learning_rate(0.01);
   static_cast<void>(t.checksum());
@@ -87,11 +89,12 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   const samples a(6, 1), b(4, 2);
   trainer<fused_update<checkpoint<sqrt_n, Net>>, CrossEntropyLoss, Adam, batch<6>> t{
       Adam{}, {.seed = 3, .threads = 2, .check_loss = true}};
+  std::array<float, 6 * testing::classes> outputs{};
   const std::size_t first = allocations;
   for (int i = 0; i < 3; ++i) {
     t.step(a.x, a.y);
     t.step(b.x, b.y);
-    t.evaluate(b.x);
+    t.evaluate(b.x, outputs);
   }
   CHECK(allocations == first);
 
@@ -114,7 +117,8 @@ TEST_CASE("trainer: a step on several arrays allocates nothing") {
   t.step(inputs(a.x, a.x), a.y);
   const std::size_t before = allocations;
   t.step(inputs(a.x, a.x), a.y);
-  t.evaluate(inputs(a.x, a.x));
+  std::array<float, 6 * 4> outputs{};
+  t.evaluate(inputs(a.x, a.x), outputs);
   CHECK(allocations == before);
 }
 
@@ -130,10 +134,13 @@ TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluati
   CHECK(taken >= learnt + alone::plan::evaluated::arena);
   CHECK(taken < learnt + alone::plan::evaluated::arena + cpu::queue::scratch_bytes + 1024);
   const samples s(64, 1);
+  std::array<float, 64 * testing::classes> outputs{};
   const std::size_t first = allocations;
-  net.evaluate(s.x);
-  net.evaluate(std::span(s.x).first(testing::features));
+  net.evaluate(s.x, outputs);
+  net.evaluate(std::span(s.x).first(testing::features), outputs);
   CHECK(allocations == first);
+  net.evaluate(s.x);
+  CHECK(allocations == first + 1); // what it returns
 }
 
 TEST_CASE("trainer: ranks allocate nothing in a step") {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <cairn/train/adam.hpp>
+#include <cairn/train/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"
@@ -48,6 +50,48 @@ TEST_CASE("trainer: inputs that do not fit are refused") {
   CHECK(has(evaluated, "evaluate"));
   CHECK(t.checksum() == before);
   CHECK(t.steps() == 0);
+}
+
+TEST_CASE("trainer: numbers that make no sense are refused at the start, and where they are changed") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const auto starting = [](SGD optimizer, net_trainer::options options = {}) {
+    return text_of([&] { net_trainer{optimizer, options}; });
+  };
+  CHECK(has(starting({.learning_rate = -0.1}), "a learning rate of 0 or more, found -0.1"));
+  CHECK(has(starting({.learning_rate = none}), "a learning rate of 0 or more"));
+  CHECK(has(starting({.momentum = -1}), "SGD: expected a momentum of 0 or more, found -1"));
+  CHECK(has(starting({.weight_decay = none}), "SGD: expected a weight_decay of 0 or more"));
+  CHECK(has(starting({.nesterov = true}), "a momentum above 0 and no dampening with nesterov, found a momentum of 0"));
+  CHECK(has(starting({}, {.threads = 0}), "at least 1 thread"));
+  CHECK(has(starting({}, {.clip = {-1}}), "clip.max_norm of 0, which clips nothing, or more, found -1"));
+  CHECK(has(starting({}, {.clip = {none}}), "clip.max_norm"));
+  CHECK(starting({}, {.clip = {std::numeric_limits<double>::infinity()}}) == ""); // measures the norm
+  using adam_trainer = trainer<Net, CrossEntropyLoss, Adam, batch<6>>;
+  CHECK(has(text_of([] { adam_trainer{Adam{.betas = {0.9, 1}}}; }), "betas of 0 or more and below 1, found 1"));
+  CHECK(has(text_of([&] { adam_trainer{Adam{.eps = none}}; }), "an eps of 0 or more"));
+
+  net_trainer t{testing::momentum, {.seed = 3}};
+  const samples s(6, 1);
+  CHECK(has(text_of([&] { t.learning_rate(none); }), "a learning rate of 0 or more"));
+  CHECK(has(text_of([&] { t.optimizer(SGD{.momentum = -1}); }), "a momentum of 0 or more"));
+  CHECK(has(text_of([&] { t.optimizer(SGD{}); }), "an optimizer of 1 states, as before, found one of 0"));
+  net_trainer falling{testing::momentum, {.seed = 3, .learning_rate = constant_rate{-1}}};
+  const std::uint64_t before = falling.checksum();
+  CHECK(has(text_of([&] { falling.step(s.x, s.y); }), "a schedule's learning rate of 0 or more, found -1"));
+  CHECK(falling.checksum() == before);
+}
+
+TEST_CASE("trainer: the optimizer's numbers and the loss can be changed while it trains") {
+  const samples s(6, 1);
+  trainer<Net, CrossEntropyLoss, AdamW, batch<6>> t{AdamW{.weight_decay = 0}, {.seed = 3}};
+  trainer<Net, CrossEntropyLoss, AdamW, batch<6>> other{AdamW{}, {.seed = 3, .loss = {.label_smoothing = 0.1}}};
+  CHECK(t.optimizer().weight_decay == 0);
+  t.optimizer(AdamW{});
+  t.loss({.label_smoothing = 0.1});
+  CHECK(t.loss().label_smoothing == 0.1);
+  t.step(s.x, s.y);
+  other.step(s.x, s.y);
+  CHECK(t.checksum() == other.checksum());
 }
 
 TEST_CASE("trainer: an optimizer with more states than there can be is refused") {

@@ -64,7 +64,7 @@ TEST_CASE("trainer: Dropout is off in evaluation") {
 TEST_CASE("trainer: evaluate gives the outputs of the rows, and a row does not depend on the others") {
   net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
-  const tensor_view<const float> all = t.evaluate(s.x);
+  const auto all = t.evaluate(s.x);
   CHECK(all.rows() == 6);
   CHECK(all.sample_shape() == shape{testing::classes});
   const std::vector<float> outputs(all.begin(), all.end());
@@ -78,14 +78,28 @@ TEST_CASE("trainer: evaluate gives the outputs of the rows, and a row does not d
 TEST_CASE("trainer: its outputs are an xtensor array without a copy") {
   net_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
-  const tensor_view<const float> view = t.evaluate(s.x);
+  const auto view = t.evaluate(s.x);
   const auto array = as_xtensor(view);
   CHECK(array.dimension() == 2);
   CHECK(array.shape()[0] == 6);
   CHECK(array.shape()[1] == testing::classes);
   CHECK(&array(0, 0) == view.data());
   CHECK(&array(5, 3) == view.data() + 23);
-  const std::byte* const first = reinterpret_cast<const std::byte*>(view.data());
-  CHECK(first >= t.arena().data());
-  CHECK(first < t.arena().data() + t.arena().size());
+}
+
+TEST_CASE("trainer: what an evaluation returned stays, and another can be written where the caller wants it") {
+  net_trainer t{testing::momentum, {.seed = 3}};
+  const samples s(6, 1), other(6, 2);
+  const auto first = t.evaluate(s.x);
+  const std::vector<float> copied(first.begin(), first.end());
+  t.step(other.x, other.y);
+  const auto second = t.evaluate(other.x);
+  CHECK(std::vector<float>(first.begin(), first.end()) == copied);
+  std::vector<float> into(6 * testing::classes);
+  const tensor_view<const float> written = t.evaluate(other.x, into);
+  CHECK(written.data() == into.data());
+  CHECK(written.rows() == 6);
+  CHECK(into == std::vector<float>(second.begin(), second.end()));
+  into.resize(5);
+  CHECK(testing::has(testing::text_of([&] { t.evaluate(other.x, into); }), "expected room for 24 outputs, found 5"));
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <cairn/core/owned_tensor.hpp>
+#include <cairn/core/random.hpp>
+#include <cairn/core/shape.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/parameters.hpp>
+#include <cairn/train/replica.hpp>
+
+namespace cairn::detail {
+
+// What a model and a trainer offer alike.
+template <class Plan, class Net, class T, class Device, bool Trains>
+class replica_owner {
+public:
+  using plan = Plan;
+  static constexpr shape input_shape = plan::input_shape;
+  static constexpr shape output_shape = plan::output_shape;
+
+  // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
+  // the caller's, and allocates nothing.
+  template <step_inputs Inputs>
+  owned_tensor<T> evaluate(const Inputs& inputs) {
+    return replica_.evaluate_apart(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const T> evaluate(const Inputs& inputs, std::span<T> into) {
+    return replica_.evaluate_into(inputs, into, its_inputs);
+  }
+
+  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers.
+  std::span<T> parameters() { return replica_.parameters(); }
+  std::span<const T> parameters() const { return replica_.parameters(); }
+  std::span<T> buffers() { return replica_.buffers(); }
+  std::span<const T> buffers() const { return replica_.buffers(); }
+
+  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>); and every buffer.
+  template <class F>
+  void for_each(F&& f) {
+    for_each_parameter(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+  }
+  template <class F>
+  void for_each_buffer(F&& f) {
+    detail::for_each_buffer(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+  }
+
+  // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
+  // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
+  // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
+  template <class Other>
+  void copy_parameters(const Other& other) {
+    replica_.copy_from(replica_access::of(other));
+  }
+
+  // A 64-bit number of all parameters' bits: see checksum().
+  std::uint64_t checksum() const { return replica_.checksum(); }
+  Device& device() { return replica_.device(); }
+
+protected:
+  friend struct replica_access;
+
+  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes) : replica_(options, s, arena_bytes) {}
+
+  replica_of<Plan, Net, T, Device, Trains> replica_;
+
+private:
+  static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
+};
+
+} // namespace cairn::detail

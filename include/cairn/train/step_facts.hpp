@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part.
+struct step_facts {
+  std::uint64_t steps = 0; // updates so far
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0; // of all micro-batches
+  double learning_rate = 0;
+  std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
+  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
+
+  static constexpr std::size_t count = 6;
+  std::array<std::uint64_t, count> words() const {
+    return {steps, micro_batches, samples, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
+  }
+};
+
+// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
+// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
+template <class T>
+class facts_of_ranks {
+public:
+  // How many numbers: whole cache lines, so that what lies behind them is aligned.
+  static constexpr std::size_t each = step_facts::count * 4;
+  static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
+
+  static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
+    for (T& number : all) number = 0;
+    T* at = all.data() + rank * each;
+    for (const std::uint64_t word : own.words())
+      for (unsigned shift = 0; shift < 64; shift += 16) *at++ = static_cast<T>(word >> shift & 0xFFFFU);
+  }
+
+  // Throws on every rank if the facts of one differ from those of rank 0.
+  static void compare(std::span<const T> all, std::size_t ranks) {
+    for (std::size_t rank = 1; rank < ranks; ++rank)
+      if (std::memcmp(all.data(), all.data() + rank * each, each * sizeof(T)) != 0) refuse(all, ranks);
+  }
+
+private:
+  static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
+    std::uint64_t w = 0;
+    for (std::size_t part = 4; part-- > 0;)
+      w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
+    return w;
+  }
+  static std::string text(std::size_t fact, std::uint64_t w) {
+    if (fact != 3) return std::to_string(w);
+    std::array<char, 32> digits{}; // as many as tell two rates apart
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::bit_cast<double>(w));
+    return {digits.data(), end.ptr};
+  }
+
+  // Names the first fact that differs, with its values and the ranks that have each.
+  [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks) {
+    static constexpr std::array<const char*, step_facts::count> names{
+        "number of steps so far", "number of micro-batches", "number of samples", "learning rate",
+        "numbers of the loss and the optimizer (as a hash)", "parameters (as a number of their bits)"};
+    static constexpr std::array<const char*, step_facts::count> advice{
+        "call step() equally often on every rank; synchronize() makes the ranks alike again",
+        "call accumulate() equally often on every rank before each step()",
+        "give every rank equally many samples, as distributed_sampler does",
+        "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
+        "change them on every rank alike",
+        "something wrote to them on some ranks only; call synchronize(root) on every rank after loading"};
+    std::size_t fact = 0;
+    const auto differs = [&] {
+      for (std::size_t rank = 1; rank < ranks; ++rank)
+        if (word(all, rank, fact) != word(all, 0, fact)) return true;
+      return false;
+    };
+    while (fact + 1 < step_facts::count && !differs()) ++fact;
+    std::string found;
+    std::size_t named = 0; // a job may have a thousand ranks
+    for (std::size_t rank = 0; rank < ranks && named < 8; ++rank) {
+      if (rank > 0 && word(all, rank, fact) == word(all, 0, fact)) continue;
+      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+    }
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
+                      advice[fact]);
+  }
+};
+
+// A number of the bits of a buffer, at the speed of memory; its size is a multiple of 64 bytes. Equal bits have equal
+// numbers, and others have others but for a chance of one in 2^64.
+inline std::uint64_t quick_checksum(std::span<const std::byte> bits) {
+  constexpr std::size_t lanes = 8;
+  std::array<std::uint64_t, lanes> state{1, 2, 3, 4, 5, 6, 7, 8};
+  for (std::size_t i = 0; i + sizeof state <= bits.size(); i += sizeof state) {
+    std::array<std::uint64_t, lanes> words{};
+    std::memcpy(words.data(), bits.data() + i, sizeof words);
+    for (std::size_t k = 0; k < lanes; ++k) state[k] = std::rotl((state[k] ^ words[k]) * 0x9E3779B97F4A7C15U, 31);
+  }
+  std::uint64_t all = bits.size();
+  for (const std::uint64_t s : state) all = std::rotl((all ^ s) * 0x9E3779B97F4A7C15U, 31);
+  return all;
+}
+
+} // namespace cairn::detail

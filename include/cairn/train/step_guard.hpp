@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// What becomes of a trainer after a step that failed. Before gradients are made nothing has happened. From then on the
+// step is given up; and if other ranks may have seen part of it, or parameters may have changed, the first failure is kept
+// and every further step is refused with its text.
+class step_guard {
+public:
+  // Runs step `number`. abandon() is called while an exception passes that came after enter().
+  template <class Step, class Abandon>
+  double run(std::uint64_t number, const Step& step, const Abandon& abandon) {
+    if (!failure_.empty())
+      throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
+    try {
+      const on_the_way_out<Abandon> clean{*this, abandon};
+      const double loss = step();
+      leave();
+      return loss;
+    } catch (const rank_lost& thrown) {
+      const std::string text = in_step(number, thrown) +
+                               "; the job is over, unless every rank catches this and calls synchronize()";
+      keep(text);
+      throw rank_lost(text);
+    } catch (const deadline_error& thrown) {
+      const std::string text = in_step(number, thrown) +
+                               "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
+      keep(text);
+      throw deadline_error(text);
+    } catch (const std::exception& thrown) {
+      keep(thrown.what());
+      throw;
+    } catch (...) {
+      keep("an exception that is no std::exception");
+      throw;
+    }
+  }
+
+  // From here on gradients are made. A failure is final if others see what this step does.
+  void enter(bool is_final) {
+    inside_ = true;
+    is_final_ = is_final;
+  }
+  void leave() { inside_ = is_final_ = false; }
+  void clear() { failure_.clear(); }
+
+private:
+  // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
+  template <class Abandon>
+  struct on_the_way_out {
+    step_guard& guard;
+    const Abandon& abandon;
+    ~on_the_way_out() {
+      if (guard.inside_) abandon();
+    }
+  };
+
+  static std::string in_step(std::uint64_t number, const std::exception& thrown) {
+    return "trainer, step " + std::to_string(number) + ": " + thrown.what();
+  }
+  void keep(const std::string& text) {
+    if (is_final_) failure_ = text;
+    leave();
+  }
+
+  bool inside_ = false;
+  bool is_final_ = false;
+  std::string failure_;
+};
+
+} // namespace cairn::detail
