@@ -82,6 +82,15 @@ TEST_CASE("a wait for a thing that never comes ends at the deadline") {
   CHECK(std::chrono::steady_clock::now() - before < 5s);
 }
 
+TEST_CASE("the longest deadline there is waits for a thing that takes its time") {
+  detail::prefetcher slow(1, std::chrono::milliseconds::max(), [](std::size_t, std::size_t, const auto&) {
+    std::this_thread::sleep_for(20ms);
+  });
+  slow.start(3);
+  for (int i = 0; i < 2; ++i) CHECK_NOTHROW(slow.next());
+  CHECK_NOTHROW(slow.cancel());
+}
+
 TEST_CASE("a prefetcher can be destroyed at any moment") {
   for (int round = 0; round < 200; ++round) {
     detail::prefetcher made(2, 10s, [](std::size_t, std::size_t, const auto&) {});
