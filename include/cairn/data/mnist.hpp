@@ -39,10 +39,8 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   const auto label_path = mnist_file(folder, part + "-labels", "idx1-ubyte");
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
-  if (images.sample_shape.rank != 2 || images.sample_shape.size() == 0)
-    idx_fault(image_path, 3, "3 extents (images, height, width), none of the last two 0",
-              std::to_string(images.sample_shape.rank + 1) + " extents of " +
-                  std::to_string(images.sample_shape.size()) + " pixels an image",
+  if (images.sample_shape.rank != 2)
+    idx_fault(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
     idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
