@@ -53,6 +53,7 @@
 #include <cairn/data/file.hpp>                // a file that is there whole or not at all
 #include <cairn/data/idx.hpp>                 // reads the IDX format
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
+#include <cairn/data/input_types.hpp>         // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
