@@ -60,8 +60,10 @@
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
+#include <cairn/data/random_split.hpp>        // a dataset in parts, to train and to validate with
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
+#include <cairn/data/subset.hpp>              // some samples of a dataset
 #include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
