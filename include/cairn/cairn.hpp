@@ -165,6 +165,7 @@
 #include <cairn/net/walk.hpp>             // the values along a chain
 #include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong
 
+#include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
 #include <cairn/train/adam.hpp>                 // Adam
 #include <cairn/train/adamw.hpp>                // AdamW
 #include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
