@@ -15,12 +15,12 @@ struct backwards {
   std::size_t count(std::size_t samples) const { return samples; }
 #ifdef EXPECT_SUCCESS
   void order(std::size_t samples, std::uint64_t /*epoch*/, std::vector<std::size_t>& indices) const {
-#else
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
-#endif
     indices.clear();
     while (samples-- > 0) indices.push_back(samples);
   }
+#else
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const { indices.assign(samples, 0); }
+#endif
 };
 
 double sum_of(const tensor_dataset<float, float>& data) {

@@ -85,7 +85,9 @@ static constexpr std::size_t largest_allocation = 256_GiB;
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t to) {
   ++allocations;
   const auto multiple = static_cast<std::size_t>(to);
-  if (void* const p = bytes < largest_allocation ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple)) : nullptr)
+  if (void* const p = bytes < largest_allocation
+                          ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple))
+                          : nullptr)
     return p;
   throw std::bad_alloc();
 }
@@ -144,7 +146,8 @@ TEST_CASE("a loader may fill fewer rows than its batches have room for") {
   }
   CHECK(rows == std::vector<std::size_t>{4, 4, 2});
   CHECK(targets == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
+  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}
+            .samples() == 8);
   CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 9}}),
                        doctest::Contains("at most 8 rows"), error);
 }
@@ -288,11 +291,12 @@ TEST_CASE("a loop inside a loop over one loader ends the outer one with an error
         }
       }
     };
-    CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"), error);
+    CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"),
+                         error);
     CHECK(outer == 1);
     CHECK(inner == 5);
     CHECK(std::chrono::steady_clock::now() - before < 10s); // the deadline is a minute
-    CHECK(all_of(batches).size() == 5 + 40 * 3);             // the loader is as good as new
+    CHECK(all_of(batches).size() == 5 + 40 * 3);            // the loader is as good as new
   }
 }
 
@@ -338,8 +342,9 @@ TEST_CASE("nothing is read behind the last batch, nor after an exception") {
 TEST_CASE("batches of several inputs take apart into all of them and the targets") {
   std::vector<float> hidden(18);
   for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] = static_cast<float>(i);
-  const tensor_dataset data{sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
-                            sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
+  const tensor_dataset data{
+      sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+      sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
   const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes,
                          const random_key&) {
     if (shapes[0].size() == first.size() && shapes[1].size() == second.size()) second[0] = -second[0];
@@ -461,13 +466,16 @@ TEST_CASE("batches and orders that are too large for the memory are an error tha
     shape sample_shape() const { return {1U << 20, 1U << 20}; }
   };
   const wide far_too_wide;
-  CHECK_THROWS_WITH_AS((loader{far_too_wide, sequential_sampler{}, batch<16>{}}),
-                       doctest::Contains("found one of 16 samples of shape (1048576, 1048576), 70368744177664 bytes"),
-                       input_error);
+  CHECK_THROWS_WITH_AS(
+      (loader{far_too_wide, sequential_sampler{}, batch<16>{}}),
+      doctest::Contains("found one of 16 samples of shape (1048576, 1048576), 70368744177664 bytes"),
+      input_error);
   const counted data{.samples = std::size_t{1} << 60};
   loader batches{data, sequential_sampler{}, batch<16>{}};
-  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("found a dataset of 1152921504606846976 samples"), input_error);
-  CHECK_THROWS_AS((loader{data, sequential_sampler{}, batch<16>{}, {.prefetch = ~std::size_t{0}}}), input_error);
+  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("found a dataset of 1152921504606846976 samples"),
+                       input_error);
+  CHECK_THROWS_AS((loader{data, sequential_sampler{}, batch<16>{}, {.prefetch = ~std::size_t{0}}}),
+                  input_error);
 }
 
 TEST_CASE("batches after the first allocate nothing") {

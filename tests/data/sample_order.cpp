@@ -23,7 +23,9 @@ struct unfinished {
   std::size_t count(std::size_t samples) const { return samples; }
 };
 struct of_every_epoch : backwards { // as it was written before an order was told the epoch
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const { backwards::order(samples, 0, indices); }
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    backwards::order(samples, 0, indices);
+  }
 };
 struct from_seven : backwards {
   std::uint64_t epoch() const { return 7; }

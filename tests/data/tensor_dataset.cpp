@@ -94,13 +94,16 @@ TEST_CASE("tensor_dataset and view_dataset name the input whose length does not 
                           sample_array{shape{}, std::move(targets)}};
   };
   CHECK(of({1, 2}, {3, 4}, {5}).size() == 1);
-  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4, 5, 6}, {5}),
-                       doctest::Contains("expected 2 numbers of input 1 for each of 1 samples, found 4 numbers"), input_error);
-  CHECK_THROWS_WITH_AS(of({1, 2}, {3}, {5}), doctest::Contains("whole samples of 2 numbers, found 1"), input_error);
-  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4}, {5, 6}), doctest::Contains("expected 1 targets for each of 1 samples, found 2"),
+  CHECK_THROWS_WITH_AS(
+      of({1, 2}, {3, 4, 5, 6}, {5}),
+      doctest::Contains("expected 2 numbers of input 1 for each of 1 samples, found 4 numbers"), input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3}, {5}), doctest::Contains("whole samples of 2 numbers, found 1"),
                        input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4}, {5, 6}),
+                       doctest::Contains("expected 1 targets for each of 1 samples, found 2"), input_error);
   float number = 0;
   const tensor_view<float> one(&number, 1, shape{}), none(&number, 0, shape{});
-  CHECK_THROWS_WITH_AS((view_dataset{one, none, one}), doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
+  CHECK_THROWS_WITH_AS((view_dataset{one, none, one}),
+                       doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
                        input_error);
 }

@@ -39,13 +39,15 @@ struct masked_features {
     const random_key key{.seed = 4};
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t open = random_bits(key, 3 * r) % 2;
-      for (std::size_t k = 0; k < 2; ++k) features[2 * r + k] = 2 * random_uniform<float>(key, 3 * r + 1 + k) - 1;
+      for (std::size_t k = 0; k < 2; ++k)
+        features[2 * r + k] = 2 * random_uniform<float>(key, 3 * r + 1 + k) - 1;
       mask[2 * r + open] = 1;
       labels[r] = features[2 * r + open] > 0 ? 1 : 0;
     }
   }
   auto dataset() const {
-    return tensor_dataset{sample_array{shape{2}, features}, sample_array{shape{2}, mask}, sample_array{shape{}, labels}};
+    return tensor_dataset{sample_array{shape{2}, features}, sample_array{shape{2}, mask},
+                          sample_array{shape{}, labels}};
   }
 };
 
@@ -66,7 +68,8 @@ TEST_CASE("accuracy is the share of targets that are the argmax") {
   const std::vector<float> numbers{1, 3, 2, 5, 5, 4, -1, -2, -1, 0, 0, 1};
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<int>{1, 0, 0, 2}) == 1.0);
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<std::int64_t>{1, 1, 2, 2}) == 0.5);
-  CHECK(accuracy(rows_of(numbers, {2, 3}), std::vector<std::uint8_t>{1, 0, 9, 2}) == 0.75); // a target for each place
+  // A target for each of several places.
+  CHECK(accuracy(rows_of(numbers, {2, 3}), std::vector<std::uint8_t>{1, 0, 9, 2}) == 0.75);
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<int>{-1, 0, 0, 2}) == 0.75);
 }
 
@@ -76,7 +79,8 @@ TEST_CASE("accuracy refuses what has no answer") {
                        doctest::Contains("each of the 2 decisions among 2 classes, found 3"), input_error);
   CHECK_THROWS_WITH_AS(accuracy(rows_of(numbers, {1}), std::vector<int>{1, 0, 0, 0}),
                        doctest::Contains("2 classes or more, found 1"), input_error);
-  CHECK_THROWS_WITH_AS(accuracy(rows_of({}, {2}), std::vector<int>{}), doctest::Contains("found none"), input_error);
+  CHECK_THROWS_WITH_AS(accuracy(rows_of({}, {2}), std::vector<int>{}), doctest::Contains("found none"),
+                       input_error);
 }
 
 TEST_CASE("accuracy counts every sample of a loader alike, for a trainer and a model") {
@@ -85,14 +89,17 @@ TEST_CASE("accuracy counts every sample of a loader alike, for a trainer and a m
   trainer<Net, CrossEntropyLoss, SGD, batch<4>> train{SGD{.learning_rate = 0.1}};
   const std::vector<float> weights{-1, 1, 0, 0}; // class 1 where the number is positive
   train.for_each([&](const auto& p) {
-    for (std::size_t i = 0; i < p.numbers.size(); ++i) p.numbers[i] = p.numbers.size() == 2 && p.name == "0.weight" ? weights[i] : 0;
+    for (std::size_t i = 0; i < p.numbers.size(); ++i)
+      p.numbers[i] = p.numbers.size() == 2 && p.name == "0.weight" ? weights[i] : 0;
   });
-  CHECK(accuracy(train, loader{data, sequential_sampler{}, batch<4>{}}) == doctest::Approx(0.8)); // not (3/4 + 1) / 2
+  // Not (3/4 + 1) / 2, the mean over the batches.
+  CHECK(accuracy(train, loader{data, sequential_sampler{}, batch<4>{}}) == doctest::Approx(0.8));
   model<Net, batch<3>> net;
   net.copy_parameters(train);
   loader batches{data, sequential_sampler{}, batch<3>{}};
   CHECK(accuracy(net, batches) == doctest::Approx(0.8));
-  CHECK_THROWS_AS(accuracy(net, loader{data, sequential_sampler{}, batch<8>{}, {.drop_last = true}}), input_error);
+  CHECK_THROWS_AS(accuracy(net, loader{data, sequential_sampler{}, batch<8>{}, {.drop_last = true}}),
+                  input_error);
 }
 
 TEST_CASE("a network of several tensors learns from a loader of several arrays") {

@@ -3,9 +3,9 @@
 
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <concepts>
 #include <cstddef>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -155,9 +155,11 @@ template <class T>
 idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   const auto refuse = [&] {
     std::string text = name;
-    text.append(", byte 4: expected an array that fits into memory, found ").append(std::to_string(header.elements));
+    text.append(", byte 4: expected an array that fits into memory, found ")
+        .append(std::to_string(header.elements));
     text.append(" elements of ").append(std::to_string(sizeof(T))).append(" bytes");
-    throw input_error(text.append("; split the file, or write a dataset that reads samples from it when they are asked for"));
+    throw input_error(text.append(
+        "; split the file, or write a dataset that reads samples from it when they are asked for"));
   };
   idx_array<T> room{header.samples, header.sample_shape, {}};
   try {
@@ -200,8 +202,8 @@ idx_array<T> read_idx(const std::string& path) {
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
-                        "check the permissions and the disk");
+      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes",
+                        "an error of the file system", "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};

@@ -29,10 +29,10 @@
 namespace cairn {
 
 struct loader_options {
-  std::size_t rows = 0;     // samples in a batch, at most its capacity; 0: its capacity
-  bool drop_last = false;   // leave out a last batch that is not full
-  std::size_t prefetch = 2; // batches made ahead by a thread; 0: no thread
-  std::uint64_t seed = 0;   // of the transform's random numbers
+  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
+  bool drop_last = false;                    // leave out a last batch that is not full
+  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::uint64_t seed = 0;                    // of the transform's random numbers
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
@@ -62,8 +62,8 @@ class loader {
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
   static_assert(sample_transform<Transform, input_type>,
-                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of several "
-                "inputs with a span for each, and an array of their shapes");
+                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
+                "several inputs with a span for each, and an array of their shapes");
 
 public:
   using value_type = minibatch<input_type, target_type>;
@@ -73,9 +73,9 @@ public:
 
   loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform,
          loader_options options = {})
-      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
-        shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()),
-        next_epoch_(detail::first_epoch(order_)),
+      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)),
+        options_(checked(options)), shapes_(detail::shapes_of(samples)),
+        targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
     if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
@@ -172,10 +172,11 @@ private:
   static loader_options checked(loader_options options) {
     if (options.rows > Batch)
       throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
-                  std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
+                        std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
     if (options.prefetch > most_ahead)
       throw input_error("loader: expected at most " + std::to_string(most_ahead) +
-                        " batches ahead in loader_options::prefetch, found " + std::to_string(options.prefetch));
+                        " batches ahead in loader_options::prefetch, found " +
+                        std::to_string(options.prefetch));
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
@@ -198,15 +199,16 @@ private:
       for (const std::size_t index : indices_)
         if (index >= known)
           throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
-                      ", found " + std::to_string(index));
+                            ", found " + std::to_string(index));
       if (indices_.size() != expected)
         throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
-                    " samples, as its count() says, found " + std::to_string(indices_.size()));
+                          " samples, as its count() says, found " + std::to_string(indices_.size()));
     }
   }
   [[noreturn]] static void refuse_order(std::size_t known) {
     throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " +
-                      std::to_string(known) + " samples, each a number of " + std::to_string(sizeof(std::size_t)) +
+                      std::to_string(known) + " samples, each a number of " +
+                      std::to_string(sizeof(std::size_t)) +
                       " bytes; check the dataset's size(), or read a subset of it");
   }
 
@@ -219,8 +221,8 @@ private:
   void check_batch(std::uint64_t pass) const {
     check_pass(pass);
     if (left_ == 0)
-      throw error("loader: expected a batch of this pass, found its end; compare the iterator with end() before it is "
-                  "read or advanced, and begin() again after an exception");
+      throw error("loader: expected a batch of this pass, found its end; compare the iterator with end() "
+                  "before it is read or advanced, and begin() again after an exception");
   }
 
   void advance() {
@@ -274,7 +276,7 @@ private:
   std::vector<buffer> buffers_;
   value_type current_{};
   std::size_t batches_ = 0;
-  std::size_t left_ = 0;          // batches of this pass, the current one included
+  std::size_t left_ = 0;                   // batches of this pass, the current one included
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 

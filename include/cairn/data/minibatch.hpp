@@ -54,7 +54,8 @@ struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
     : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
 template <std::size_t K, class... Inputs, class Target>
 struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
-  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+  using type =
+      cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
 };
 
 namespace cairn::detail {
@@ -103,7 +104,8 @@ private:
     for (std::size_t axis = 0; axis < sample.rank; ++axis)
       text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
     text.append("), ").append(how_large);
-    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
+    throw input_error(
+        text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
   }
 
   std::size_t count_;

@@ -23,7 +23,8 @@ namespace cairn {
 // Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
 // same number of steps.
 template <class S>
-concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
+concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch,
+                                std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
   s.order(n, epoch, indices);
 };
@@ -33,10 +34,11 @@ namespace detail {
 struct order_message {
   template <class Order>
   static constexpr bool right() {
-    static_assert(is_right<Order>,
-                  "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
-                  "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
-                  "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
+    static_assert(
+        is_right<Order>,
+        "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
+        "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
+        "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
     return false;
   }
 };
@@ -48,7 +50,7 @@ struct second_argument : order_message {};
 // The epoch of a loader's first pass.
 template <class S>
 constexpr std::uint64_t first_epoch(const S& order) {
-  if constexpr (requires { { order.epoch() } -> std::convertible_to<std::uint64_t>; }) return order.epoch();
+  if constexpr (requires { order.epoch(); }) return order.epoch();
   else return 0;
 }
 
@@ -81,7 +83,7 @@ struct rank_share {
 template <std::integral I, std::integral J>
 constexpr rank_share checked_share(I rank, J size, const char* whose) {
   const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
-                   static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
+                        static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
   if (here.rank >= here.size) {
     std::string text = whose;
     text.append(": expected a rank below the number of ranks, found rank ")

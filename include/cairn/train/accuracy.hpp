@@ -53,8 +53,10 @@ std::size_t count_right(const Outputs& outputs, const Targets& targets) {
                       " decisions among " + std::to_string(classes) + " classes, found " +
                       std::to_string(targets.size()));
   std::size_t right = 0;
-  for (std::size_t i = 0; i < decisions; ++i)
-    right += std::cmp_equal(place_of_largest(outputs.data() + i * classes, classes), +first_number(targets)[i]) ? 1U : 0U;
+  for (std::size_t i = 0; i < decisions; ++i) {
+    const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
+    if (std::cmp_equal(found, +first_number(targets)[i])) ++right;
+  }
   return right;
 }
 
@@ -65,7 +67,8 @@ inline double share_of(std::size_t right, std::size_t all) {
 
 template <class Model, class... Views>
 decltype(auto) evaluate_batch(Model& net, const std::tuple<Views...>& several) {
-  return std::apply([&](const auto&... views) -> decltype(auto) { return net.evaluate(inputs(views...)); }, several);
+  return std::apply([&](const auto&... views) -> decltype(auto) { return net.evaluate(inputs(views...)); },
+                    several);
 }
 template <class Model, numbers View>
 decltype(auto) evaluate_batch(Model& net, const View& one) {
