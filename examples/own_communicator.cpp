@@ -53,7 +53,7 @@ std::array<std::uint64_t, 2> train_over(Join join) {
     auto&& joined = join(rank);
     trainer<ddp<Net, Communicator, bucket_bytes<8_KiB>>, MSELoss, SGD, batch<rows>> train{
         joined, SGD{.learning_rate = 0.01, .momentum = 0.9}, {.seed = 1}};
-    for (const auto& [inputs, targets] : loader{data, sampler{rank, 0}, batch<rows>{}})
+    for (const auto& [inputs, targets] : loader{data, sampler{rank}, batch<rows>{}})
       train.step(inputs, targets);
     weights[static_cast<std::size_t>(rank.rank())] = train.checksum();
     if constexpr (std::is_same_v<Communicator, own>)

@@ -90,15 +90,13 @@ result run_ranks(const job& j, const dataset& data, const char* name, Make make,
   threads{j.ranks}.run([&](threads::rank& rank) {
     auto train = make(rank);
     const bool first = rank.rank() == 0;
-    reading batches{data, sampler{rank, 0}, batch<rows>{}};
+    reading batches{data, sampler{rank}, batch<rows>{}};
     progress bar(j.epochs * data.size(), {.label = name, .out = first ? stderr : nullptr});
-    for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
-      batches.set_sampler(sampler{rank, epoch});
+    for (std::size_t epoch = 0; epoch < j.epochs; ++epoch)
       for (const auto& [inputs, targets] : batches) {
         const double loss = step(train, rank, inputs, targets);
         bar.advance(inputs.rows() * static_cast<std::size_t>(j.ranks), {{"loss", loss}});
       }
-    }
     const auto momentum = train.optimizer_state(0);
     momenta[static_cast<std::size_t>(rank.rank())].assign(momentum.begin(), momentum.end());
     if (!first) return;
@@ -145,10 +143,7 @@ result accumulate(const job& j, const dataset& data, const char* name) {
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
     std::vector<reading::iterator> at;
-    for (std::size_t part = 0; part < parts; ++part) {
-      batches[part]->set_sampler(sampler{part, parts, epoch});
-      at.push_back(batches[part]->begin());
-    }
+    for (auto& part : batches) at.push_back(part->begin());
     while (at[0] != std::default_sentinel) {
       double loss = 0;
       for (std::size_t part = 0; part < parts; ++part) {

@@ -63,19 +63,6 @@ struct result {
   std::uint64_t steps = 0;
 };
 
-template <class Trainer, class Images>
-double accuracy(Trainer& train, const Images& images) {
-  std::size_t right = 0;
-  for (const auto& [pixels, labels] : loader{images, sequential_sampler{}, batch<capacity>{}}) {
-    const auto scores = train.evaluate(pixels); // (rows, 10)
-    for (std::size_t row = 0; row < labels.rows(); ++row) {
-      const auto* const first = scores.row(row);
-      right += std::max_element(first, first + 10) - first == labels[row] ? 1 : 0;
-    }
-  }
-  return static_cast<double>(right) / static_cast<double>(images.size());
-}
-
 template <class Policy>
 using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
 
@@ -88,15 +75,15 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
   threads{j.ranks}.run([&](threads::rank& rank) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
     const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
-    const auto order = [&](std::size_t micro, std::size_t epoch) {
+    const auto order = [&](std::size_t micro) {
       const std::size_t reader =
           micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
-      return sampler{reader, readers, epoch, {.seed = j.seed}};
+      return sampler{reader, readers, 0, {.seed = j.seed}};
     };
     using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
     std::vector<std::unique_ptr<reading>> parts;
     for (std::size_t micro = 0; micro < j.accumulate; ++micro)
-      parts.push_back(std::make_unique<reading>(digits.train, order(micro, 0), batch<capacity>{},
+      parts.push_back(std::make_unique<reading>(digits.train, order(micro), batch<capacity>{},
                                                 random_shift{.pixels = 2, .fill = digits.train.black()},
                                                 loader_options{.rows = j.batch, .seed = j.seed}));
 
@@ -114,8 +101,6 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
     std::vector<double> seconds;
     seconds.reserve(steps);
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
-      for (std::size_t micro = 0; micro < j.accumulate; ++micro)
-        parts[micro]->set_sampler(order(micro, epoch));
       std::vector<typename reading::iterator> next;
       for (auto& part : parts) next.push_back(part->begin());
       for (; next[0] != std::default_sentinel; ++next.back()) {
@@ -134,7 +119,7 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
     out.planned = train.arena().size();
     std::ranges::sort(seconds);
     out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
-    out.accuracy = accuracy(train, digits.test);
+    out.accuracy = accuracy(train, loader{digits.test, sequential_sampler{}, batch<capacity>{}});
     out.weights = train.checksum();
     out.steps = train.steps();
   });

@@ -5,6 +5,7 @@
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
 #include <cairn/core/config.hpp>        // the version, and the only macros
+#include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
 #include <cairn/core/error.hpp>         // what is thrown
 #include <cairn/core/explain.hpp>       // types made to be read in an error
@@ -52,14 +53,17 @@
 #include <cairn/data/file.hpp>                // a file that is there whole or not at all
 #include <cairn/data/idx.hpp>                 // reads the IDX format
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
+#include <cairn/data/input_types.hpp>         // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
+#include <cairn/data/random_split.hpp>        // a dataset in parts, to train and to validate with
 #include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
+#include <cairn/data/subset.hpp>              // some samples of a dataset
 #include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
@@ -161,6 +165,7 @@
 #include <cairn/net/walk.hpp>             // the values along a chain
 #include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong
 
+#include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
 #include <cairn/train/adam.hpp>                 // Adam
 #include <cairn/train/adamw.hpp>                // AdamW
 #include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include <cairn/data/distributed_sampler.hpp>
@@ -21,7 +22,7 @@ struct place {
 
 std::vector<std::size_t> order_of(const distributed_sampler& which, std::size_t samples) {
   std::vector<std::size_t> indices;
-  which.order(samples, indices);
+  which.order(samples, which.epoch(), indices);
   CHECK(indices.size() == which.count(samples));
   return indices;
 }
@@ -93,6 +94,14 @@ TEST_CASE("steps of all ranks together read what steps of one rank read") {
   }
 }
 
+TEST_CASE("distributed_sampler makes the order of the epoch that it is asked for") {
+  std::vector<std::size_t> indices;
+  sampler{place{1, 2}}.order(20, 6, indices);
+  CHECK(indices == order_of(sampler{place{1, 2}, 6}, 20));
+  sampler{place{1, 2}, 6}.order(20, 0, indices);
+  CHECK(indices == order_of(sampler{place{1, 2}}, 20));
+}
+
 TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch") {
   const int epoch = 2;
   CHECK(order_of(sampler{place{0, 1}, epoch}, 20) == order_of(sampler{epoch}, 20));
@@ -100,6 +109,11 @@ TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch"
   CHECK(order_of(sampler{epoch}, 20) != order_of(sampler{epoch + 1}, 20));
   CHECK(order_of(sampler{epoch, {.seed = 1}}, 20) != order_of(sampler{epoch}, 20));
   CHECK(sampler{epoch}.epoch() == 2);
+  CHECK(order_of(sampler{}, 20) == order_of(sampler{0}, 20));
+  CHECK(order_of(sampler{{.seed = 4}}, 20) == order_of(sampler{0, {.seed = 4}}, 20));
+  CHECK(order_of(sampler{place{1, 3}}, 20) == order_of(sampler{place{1, 3}, 0}, 20));
+  CHECK(order_of(sampler{place{1, 3}, {.seed = 4}}, 20) == order_of(sampler{1, 3, 0, {.seed = 4}}, 20));
+  static_assert(!std::is_constructible_v<sampler, int, int>); // rank and epoch, or rank and size?
   CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"),
                        input_error);
   CHECK_THROWS_AS((sampler(place{2, 2}, 0)), input_error);

@@ -79,9 +79,30 @@ TEST_CASE("parse_idx turns every type from big-endian") {
         std::vector<double>{0.75});
 }
 
-TEST_CASE("an IDX file without samples is a file all the same") {
-  CHECK(parse_idx<std::uint8_t>(header(8, {0, 28, 28}), "x").samples == 0);
-  CHECK(parse_idx<float>(header(0x0D, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0}), "x").values.empty());
+TEST_CASE("an IDX file of nothing is refused, and the extent that is 0 is named") {
+  CHECK(fault(header(8, {0, 28, 28})) ==
+        "some.idx, byte 4: expected extents of 1 or more, found extent 0 = 0; the file "
+        "holds nothing: check that this is the right file");
+  CHECK(fault(header(8, {1, 2, 0}) + bytes{1, 2})
+            .find("byte 12: expected extents of 1 or more, found extent 2 = 0") != std::string::npos);
+  CHECK(fault(header(8, {0})).find("found extent 0 = 0") != std::string::npos);
+}
+
+TEST_CASE("an IDX file that is larger than the memory is an error that says how large") {
+  // 2^40 numbers that are there: a file of which only the header takes up room on the disk.
+  const scratch_file large("too_large", header(8, {1U << 20, 1U << 20}));
+  std::filesystem::resize_file(large.path, 12 + (std::uintmax_t{1} << 40));
+  const std::string expected = large.path.string() +
+                               ", byte 4: expected an array that fits into memory, found "
+                               "1099511627776 elements of 1 bytes; split the file";
+  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(large.path), doctest::Contains(expected.c_str()), input_error);
+  // The same header before nothing: refused on the word of the file's size, without asking for memory.
+  const scratch_file promises("promises", header(8, {1U << 20, 1U << 20}));
+  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(promises.path), doctest::Contains("fits the 0 bytes of data"),
+                       file_error);
+  const detail::idx_header beyond{.samples = 1, .sample_shape = {}, .bytes = 4, .elements = ~std::size_t{0}};
+  CHECK_THROWS_WITH_AS(detail::idx_room<double>(beyond, "x"),
+                       doctest::Contains("found 18446744073709551615 elements"), input_error);
 }
 
 TEST_CASE("a damaged IDX file is named with the byte, what was expected and what was found") {
@@ -106,8 +127,6 @@ TEST_CASE("a damaged IDX file is named with the byte, what was expected and what
         "file was cut short or is damaged: get it again");
   CHECK(fault(sound + bytes{5, 6, 7}) == "some.idx, byte 16: expected the end of the file, found 3 more "
                                          "bytes; the file is damaged: get it again");
-  CHECK(fault(header(8, {0, 2}) + bytes{5}).find("byte 12: expected the end of the file, found 1 more") !=
-        std::string::npos);
 }
 
 TEST_CASE("extents whose product would overflow are an error and not a small product") {

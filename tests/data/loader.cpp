@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <cairn/core/memory.hpp>
+#include <cairn/core/random.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/image_dataset.hpp>
 #include <cairn/data/loader.hpp>
@@ -69,14 +72,27 @@ std::vector<double> all_of(Loader&& source) {
 
 } // namespace
 
-// Allocations of this program, for the test that a batch makes none. Not inlined: g++ 12 would see a malloc on one side
-// and a delete on the other, and warn.
+// Allocations of this program, for the test that a batch makes none. What is too large for any machine here is refused
+// before a sanitizer sees it, which would end the program; the tests of sizes in idx.cpp and minibatch.cpp need that too. Not
+// inlined: g++ 12 would see a malloc on one side and a delete on the other, and warn.
 static std::atomic<std::size_t> allocations{0};
+static constexpr std::size_t largest_allocation = 256_GiB;
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
-  if (void* const p = std::malloc(bytes)) return p;
+  if (void* const p = bytes < largest_allocation ? std::malloc(bytes) : nullptr) return p;
   throw std::bad_alloc();
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t to) {
+  ++allocations;
+  const auto multiple = static_cast<std::size_t>(to);
+  if (void* const p = bytes < largest_allocation
+                          ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple))
+                          : nullptr)
+    return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
@@ -130,7 +146,8 @@ TEST_CASE("a loader may fill fewer rows than its batches have room for") {
   }
   CHECK(rows == std::vector<std::size_t>{4, 4, 2});
   CHECK(targets == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
+  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}
+            .samples() == 8);
   CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 9}}),
                        doctest::Contains("at most 8 rows"), error);
 }
@@ -148,15 +165,211 @@ TEST_CASE("order and content do not depend on how many batches are made ahead") 
   CHECK(all_of(loader{data, sampler{4}, batch<8>{}, change, {.seed = 5}}) != expected);
 }
 
-TEST_CASE("a loader can be iterated again, and takes another sampler") {
+TEST_CASE("each pass of a loader is the next epoch, shuffled and transformed anew") {
+  const counted data{.samples = 20};
+  const auto change = [](std::span<float> sample, const shape&, const random_key& key) {
+    sample[0] += random_uniform<float>(key, 0);
+  };
+  for (const std::size_t prefetch : {0U, 2U}) {
+    const loader_options options{.prefetch = prefetch, .seed = 3};
+    loader batches{data, sampler{5}, batch<8>{}, change, options};
+    CHECK(batches.epoch() == 5);
+    for (int epoch = 5; epoch < 9; ++epoch) {
+      CHECK(all_of(batches) == all_of(loader{data, sampler{epoch}, batch<8>{}, change, options}));
+      CHECK(batches.epoch() == static_cast<std::uint64_t>(epoch));
+    }
+    loader in_order{data, sequential_sampler{}, batch<8>{}, change, options};
+    CHECK(all_of(in_order) != all_of(in_order)); // the order stays, the transform draws other numbers
+    CHECK(in_order.epoch() == 1);
+  }
+}
+
+TEST_CASE("a loader can be told the epoch of the next pass") {
+  const counted data{.samples = 20};
+  std::vector<std::vector<double>> epochs;
+  for (int epoch = 0; epoch < 6; ++epoch) epochs.push_back(all_of(loader{data, sampler{epoch}, batch<8>{}}));
+  loader taken_up{data, sampler{}, batch<8>{}};
+  taken_up.set_epoch(3);
+  CHECK(taken_up.epoch() == 3);
+  CHECK(all_of(taken_up) == epochs[3]);
+  CHECK(all_of(taken_up) == epochs[4]);
+  CHECK(all_of(taken_up.set_epoch(1)) == epochs[1]);
+  for (const auto& one : taken_up) {
+    static_cast<void>(one);
+    taken_up.set_epoch(5); // of the next pass, not of this one
+    CHECK(taken_up.epoch() == 2);
+    break;
+  }
+  CHECK(all_of(taken_up) == epochs[5]);
+  CHECK_THROWS_WITH_AS(taken_up.set_epoch(-1), doctest::Contains("expected an epoch of 0 or more, found -1"),
+                       input_error);
+}
+
+TEST_CASE("a pass that was left early counts as an epoch, and a begin that threw does not") {
+  struct moody : sampler {
+    bool* throws;
+    void order(std::size_t samples, std::uint64_t epoch, std::vector<std::size_t>& indices) const {
+      if (*throws) throw std::runtime_error("not today");
+      sampler::order(samples, epoch, indices);
+    }
+  };
+  for (const std::size_t prefetch : {0U, 2U}) {
+    const counted data{.samples = 20};
+    const auto second = all_of(loader{data, sampler{1}, batch<8>{}});
+    bool throws = false;
+    loader batches{data, moody{{}, &throws}, batch<8>{}, {.prefetch = prefetch}};
+    for (const auto& one : batches) {
+      static_cast<void>(one);
+      break;
+    }
+    throws = true;
+    CHECK_THROWS_WITH_AS(batches.begin(), "not today", std::runtime_error);
+    throws = false;
+    CHECK(all_of(batches) == second);
+    CHECK(batches.epoch() == 1);
+  }
+  counted data{.samples = 20, .broken = 0};
+  loader batches{data, sampler{}, batch<20>{}};
+  CHECK_THROWS_AS(batches.begin(), std::out_of_range); // whose first batch it was
+  data.broken = 99;
+  CHECK(all_of(batches) == all_of(loader{data, sampler{0}, batch<20>{}}));
+}
+
+TEST_CASE("ranks that make the same passes read the same epochs") {
+  const counted data{.samples = 24};
+  loader first{data, sampler{place{0, 2}}, batch<5>{}};
+  loader second{data, sampler{place{1, 2}}, batch<7>{}};
+  std::vector<std::int32_t> last;
+  for (int pass = 0; pass < 4; ++pass) {
+    std::vector<std::int32_t> seen;
+    for (const auto& [inputs, labels] : first) seen.insert(seen.end(), labels.begin(), labels.end());
+    for (const auto& [inputs, labels] : second) seen.insert(seen.end(), labels.begin(), labels.end());
+    CHECK(std::set<std::int32_t>(seen.begin(), seen.end()).size() == 24);
+    CHECK(seen != last);
+    last = seen;
+  }
+}
+
+TEST_CASE("a loader takes another sampler, and begins with its epoch") {
   const counted data{.samples = 20};
   loader batches{data, sampler{0}, batch<8>{}};
   const auto first = all_of(batches);
-  CHECK(all_of(batches) == first);
-  batches.set_sampler(sampler{1});
+  batches.set_sampler(sampler{7});
   const auto second = all_of(batches);
   CHECK(second != first);
-  CHECK(second == all_of(loader{data, sampler{1}, batch<8>{}}));
+  CHECK(second == all_of(loader{data, sampler{7}, batch<8>{}}));
+  CHECK(all_of(batches) == all_of(loader{data, sampler{8}, batch<8>{}}));
+}
+
+TEST_CASE("a user's own order is told the epoch") {
+  struct turned { // begins one sample later in every epoch
+    std::size_t count(std::size_t samples) const { return samples; }
+    void order(std::size_t samples, std::uint64_t epoch, std::vector<std::size_t>& indices) const {
+      indices.clear();
+      for (std::size_t i = 0; i < samples; ++i) indices.push_back((i + epoch) % samples);
+    }
+  };
+  const counted data{.samples = 3};
+  loader batches{data, turned{}, batch<4>{}};
+  for (const std::int32_t begins_with : {0, 1, 2, 0})
+    for (const auto& [inputs, labels] : batches) CHECK(labels[0] == begins_with);
+}
+
+TEST_CASE("a loop inside a loop over one loader ends the outer one with an error, at once") {
+  const counted data{.samples = 40};
+  for (const std::size_t prefetch : {0U, 2U}) {
+    loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch}};
+    const auto before = std::chrono::steady_clock::now();
+    int outer = 0, inner = 0;
+    const auto nested = [&] {
+      for (const auto& one : batches) {
+        ++outer;
+        static_cast<void>(one);
+        for (const auto& other : batches) {
+          ++inner;
+          static_cast<void>(other);
+        }
+      }
+    };
+    CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"),
+                         error);
+    CHECK(outer == 1);
+    CHECK(inner == 5);
+    CHECK(std::chrono::steady_clock::now() - before < 10s); // the deadline is a minute
+    CHECK(all_of(batches).size() == 5 + 40 * 3);            // the loader is as good as new
+  }
+}
+
+TEST_CASE("an iterator of an earlier pass cannot be read, advanced or compared") {
+  const counted data{.samples = 40};
+  for (const std::size_t prefetch : {0U, 2U}) {
+    loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch}};
+    auto early = batches.begin();
+    auto copy = early;
+    ++early;
+    CHECK(copy->targets[0] == 8); // iterators of one pass are at the same batch
+    auto late = batches.begin();
+    CHECK_THROWS_AS(*early, error);
+    CHECK_THROWS_AS(early->rows(), error);
+    CHECK_THROWS_AS(++early, error);
+    CHECK_THROWS_AS(early++, error);
+    CHECK_THROWS_AS(static_cast<void>(copy == batches.end()), error);
+    CHECK(late->targets[0] == 0); // undisturbed
+    ++late;
+    CHECK(late->targets[0] == 8);
+  }
+}
+
+TEST_CASE("nothing is read behind the last batch, nor after an exception") {
+  for (const std::size_t prefetch : {0U, 2U}) {
+    counted data{.samples = 10};
+    loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch}};
+    auto at = batches.begin();
+    ++at;
+    ++at;
+    CHECK(at == batches.end());
+    CHECK_THROWS_WITH_AS(++at, doctest::Contains("expected a batch of this pass, found its end"), error);
+    CHECK_THROWS_AS(*at, error);
+    data.broken = 9;
+    auto broken = batches.begin();
+    CHECK_THROWS_AS(++broken, std::out_of_range);
+    CHECK_THROWS_WITH_AS(++broken, doctest::Contains("begin() again after an exception"), error);
+    data.samples = 0;
+    CHECK_THROWS_AS(++batches.begin(), error);
+  }
+}
+
+TEST_CASE("batches of several inputs take apart into all of them and the targets") {
+  std::vector<float> hidden(18);
+  for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] = static_cast<float>(i);
+  const tensor_dataset data{
+      sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+      sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
+  const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes,
+                         const random_key&) {
+    if (shapes[0].size() == first.size() && shapes[1].size() == second.size()) second[0] = -second[0];
+  };
+  for (const std::size_t prefetch : {0U, 2U}) {
+    loader batches{data, sampler{}, batch<4>{}, change, {.prefetch = prefetch}};
+    std::set<std::int64_t> seen;
+    for (const auto& [numbers, tokens, labels] : batches) {
+      static_assert(std::is_same_v<decltype(numbers), const tensor_view<const float>>);
+      static_assert(std::is_same_v<decltype(tokens), const tensor_view<const int>>);
+      static_assert(std::is_same_v<decltype(labels), const tensor_view<const std::int64_t>>);
+      CHECK(numbers.sample_shape() == shape{2});
+      CHECK(reinterpret_cast<std::uintptr_t>(tokens.data()) % alignment == 0);
+      for (std::size_t row = 0; row < labels.rows(); ++row) {
+        CHECK(numbers.row(row)[0] == static_cast<float>(labels[row] / 5));
+        CHECK(numbers.row(row)[1] == static_cast<float>(labels[row] / 5 + 1));
+        CHECK(tokens[row] == -labels[row] / 10);
+        seen.insert(labels[row]);
+      }
+    }
+    CHECK(seen.size() == 9);
+    CHECK(batches.begin()->rows() == 4);
+  }
+  for (const auto& [numbers, tokens, labels] : loader{data, sequential_sampler{}, batch<9>{}})
+    CHECK(tokens[8] == 8); // and without a transform
 }
 
 TEST_CASE("the ranks of an epoch read every sample once") {
@@ -240,6 +453,31 @@ TEST_CASE("a batch that is late is an error at the deadline") {
   CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("loader_options::deadline"), deadline_error);
 }
 
+TEST_CASE("the longest deadline there is waits, and a negative one is refused") {
+  const counted data{.samples = 4, .pause = 5ms};
+  loader batches{data, sequential_sampler{}, batch<2>{}, {.deadline = std::chrono::milliseconds::max()}};
+  CHECK(all_of(batches).size() == 2 + 4 * 3);
+  CHECK_THROWS_WITH_AS((loader{data, sequential_sampler{}, batch<2>{}, {.deadline = -1ms}}),
+                       doctest::Contains("deadline of 0 ms or more, found -1 ms"), input_error);
+}
+
+TEST_CASE("batches and orders that are too large for the memory are an error that says how large") {
+  struct wide : counted {
+    shape sample_shape() const { return {1U << 20, 1U << 20}; }
+  };
+  const wide far_too_wide;
+  CHECK_THROWS_WITH_AS(
+      (loader{far_too_wide, sequential_sampler{}, batch<16>{}}),
+      doctest::Contains("found one of 16 samples of shape (1048576, 1048576), 70368744177664 bytes"),
+      input_error);
+  const counted data{.samples = std::size_t{1} << 60};
+  loader batches{data, sequential_sampler{}, batch<16>{}};
+  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("found a dataset of 1152921504606846976 samples"),
+                       input_error);
+  CHECK_THROWS_AS((loader{data, sequential_sampler{}, batch<16>{}, {.prefetch = ~std::size_t{0}}}),
+                  input_error);
+}
+
 TEST_CASE("batches after the first allocate nothing") {
   const counted data{.samples = 400};
   for (const std::size_t prefetch : {0U, 2U}) {
@@ -255,12 +493,12 @@ TEST_CASE("batches after the first allocate nothing") {
 
 TEST_CASE("a sampler that names what is not there is refused") {
   struct beyond : sequential_sampler {
-    void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    void order(std::size_t samples, std::uint64_t, std::vector<std::size_t>& indices) const {
       indices.assign(samples, samples);
     }
   };
   struct too_few : sequential_sampler {
-    void order(std::size_t, std::vector<std::size_t>& indices) const { indices.clear(); }
+    void order(std::size_t, std::uint64_t, std::vector<std::size_t>& indices) const { indices.clear(); }
   };
   const counted data{.samples = 3};
   CHECK_THROWS_WITH_AS(all_of(loader{data, beyond{}, batch<2>{}}),

@@ -78,8 +78,17 @@ TEST_CASE("a wait for a thing that never comes ends at the deadline") {
   stuck.start(5);
   const auto before = std::chrono::steady_clock::now();
   CHECK_THROWS_WITH_AS(stuck.next(),
-                       doctest::Contains("waited for a batch longer than the deadline of 30 ms"), deadline_error);
+                       doctest::Contains("waited for a batch longer than the deadline of 30 ms"),
+                       deadline_error);
   CHECK(std::chrono::steady_clock::now() - before < 5s);
+}
+
+TEST_CASE("the longest deadline there is waits for a thing that takes its time") {
+  detail::prefetcher slow(1, std::chrono::milliseconds::max(),
+                          [](std::size_t, std::size_t, const auto&) { std::this_thread::sleep_for(20ms); });
+  slow.start(3);
+  for (int i = 0; i < 2; ++i) CHECK_NOTHROW(slow.next());
+  CHECK_NOTHROW(slow.cancel());
 }
 
 TEST_CASE("a prefetcher can be destroyed at any moment") {

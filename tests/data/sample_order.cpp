@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <vector>
 
 #include <cairn/data/distributed_sampler.hpp>
@@ -13,14 +14,21 @@ namespace {
 
 struct backwards { // a user's own
   std::size_t count(std::size_t samples) const { return samples; }
-  std::uint64_t epoch() const { return 0; }
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+  void order(std::size_t samples, std::uint64_t /*epoch*/, std::vector<std::size_t>& indices) const {
     indices.clear();
     while (samples-- > 0) indices.push_back(samples);
   }
 };
 struct unfinished {
   std::size_t count(std::size_t samples) const { return samples; }
+};
+struct of_every_epoch : backwards { // as it was written before an order was told the epoch
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+    backwards::order(samples, 0, indices);
+  }
+};
+struct from_seven : backwards {
+  std::uint64_t epoch() const { return 7; }
 };
 struct one_of_four {
   int rank() const { return 1; }
@@ -34,8 +42,16 @@ TEST_CASE("sample_order and ranked accept what answers their questions") {
   static_assert(sample_order<distributed_sampler>);
   static_assert(sample_order<backwards>);
   static_assert(!sample_order<unfinished>);
+  static_assert(!sample_order<of_every_epoch>);
   static_assert(detail::ranked<one_of_four>);
   static_assert(!detail::ranked<int>);
+}
+
+TEST_CASE("the first epoch is the one that an order names, or 0") {
+  CHECK(detail::first_epoch(backwards{}) == 0);
+  CHECK(detail::first_epoch(from_seven{}) == 7);
+  CHECK(detail::first_epoch(sampler{9}) == 9);
+  CHECK(detail::first_epoch(sampler{}) == 0);
 }
 
 TEST_CASE("a place is one of its ranks") {

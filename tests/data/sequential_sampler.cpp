@@ -8,9 +8,11 @@
 TEST_CASE("sequential_sampler reads everything from the first to the last") {
   const cairn::sequential_sampler order;
   std::vector<std::size_t> indices{9, 9};
-  order.order(4, indices);
+  order.order(4, 0, indices);
   CHECK(order.count(4) == 4);
   CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3});
-  order.order(0, indices);
+  order.order(4, 3, indices);
+  CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3}); // in every epoch
+  order.order(0, 0, indices);
   CHECK(indices.empty());
 }

@@ -2,6 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <cairn/data/dataset.hpp>
@@ -11,6 +15,8 @@ using namespace cairn;
 
 static_assert(dataset<tensor_dataset<float, int>>);
 static_assert(dataset<view_dataset<double, double>>);
+static_assert(dataset<tensor_dataset<float, int, std::int64_t>>);
+static_assert(dataset<view_dataset<float, float, double, int>>);
 
 TEST_CASE("tensor_dataset gives back the rows that it was given") {
   const tensor_dataset<float, double> data(shape{2}, {1, 2, 3, 4, 5, 6}, 1, {10, 20, 30});
@@ -57,4 +63,47 @@ TEST_CASE("view_dataset throws where inputs and targets differ in rows") {
   CHECK_THROWS_WITH_AS(
       (view_dataset(tensor_view<float>(&input, 1, shape{}), tensor_view<int>(&target, 0, shape{}))),
       doctest::Contains("each of the 1 inputs, found 0"), input_error);
+}
+
+TEST_CASE("tensor_dataset and view_dataset of several inputs give a sample's row of each") {
+  const tensor_dataset data{sample_array{shape{2}, std::vector<float>{1, 2, 3, 4}},
+                            sample_array{shape{1, 1}, std::vector<int>{5, 6}},
+                            sample_array{shape{}, std::vector<double>{7, 8}}};
+  static_assert(std::is_same_v<decltype(data), const tensor_dataset<float, int, double>>);
+  CHECK(data.sample_shapes() == std::array{shape{2}, shape{1, 1}});
+  const view_dataset same{data.inputs<0>(), data.inputs<1>(), data.targets()};
+  CHECK(same.sample_shapes() == data.sample_shapes());
+  const auto check = [](const auto& samples) {
+    CHECK(samples.size() == 2);
+    CHECK(samples.targets_per_sample() == 1);
+    std::array<float, 2> numbers{};
+    std::array<int, 1> token{};
+    std::array<double, 1> target{};
+    samples.read(1, std::span<float>(numbers), std::span<int>(token), std::span<double>(target));
+    CHECK(numbers == std::array<float, 2>{3, 4});
+    CHECK(token[0] == 6);
+    CHECK(target[0] == 8);
+  };
+  check(data);
+  check(same);
+}
+
+TEST_CASE("tensor_dataset and view_dataset name the input whose length does not fit") {
+  const auto of = [](std::vector<float> first, std::vector<int> second, std::vector<int> targets) {
+    return tensor_dataset{sample_array{shape{2}, std::move(first)}, sample_array{shape{2}, std::move(second)},
+                          sample_array{shape{}, std::move(targets)}};
+  };
+  CHECK(of({1, 2}, {3, 4}, {5}).size() == 1);
+  CHECK_THROWS_WITH_AS(
+      of({1, 2}, {3, 4, 5, 6}, {5}),
+      doctest::Contains("expected 2 numbers of input 1 for each of 1 samples, found 4 numbers"), input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3}, {5}), doctest::Contains("whole samples of 2 numbers, found 1"),
+                       input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4}, {5, 6}),
+                       doctest::Contains("expected 1 targets for each of 1 samples, found 2"), input_error);
+  float number = 0;
+  const tensor_view<float> one(&number, 1, shape{}), none(&number, 0, shape{});
+  CHECK_THROWS_WITH_AS((view_dataset{one, none, one}),
+                       doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
+                       input_error);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -18,6 +19,15 @@ TEST_CASE("sample_transform accepts callables, lambdas among them") {
   static_assert(!sample_transform<decltype(negate), double>);
   static_assert(sample_transform<no_transform, double>);
   static_assert(!sample_transform<int, float>);
+}
+
+TEST_CASE("a transform of samples with several inputs is given all of them") {
+  using several = input_types<float, int>;
+  const auto both = [](std::span<float>, std::span<int>, const std::array<shape, 2>&, const random_key&) {};
+  const auto first = [](std::span<float>, const shape&, const random_key&) {};
+  static_assert(sample_transform<decltype(both), several> && !sample_transform<decltype(both), float>);
+  static_assert(sample_transform<decltype(first), float> && !sample_transform<decltype(first), several>);
+  static_assert(sample_transform<no_transform, several>);
 }
 
 TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {

@@ -4,8 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <utility>
 
+#include <cairn/core/pack.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/input_types.hpp>
 
 namespace cairn {
 
@@ -23,6 +26,9 @@ namespace cairn {
 //      in finite time: a thread that is inside it cannot be stopped.
 // Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
 // or that read does not throw: its exception reaches the consumer of the loader.
+//
+// Where a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array
+// of their shapes, takes the place of sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
 
 namespace detail {
 
@@ -36,21 +42,33 @@ constexpr bool answers_size = requires(const D& d) {
   { d.size() } -> std::convertible_to<std::size_t>;
 };
 template <class D>
-constexpr bool answers_sample_shape = requires(const D& d) {
-  { d.sample_shape() } -> std::convertible_to<shape>;
+constexpr bool answers_targets = requires(const D& d) {
   { d.targets_per_sample() } -> std::convertible_to<std::size_t>;
 };
 template <class D>
-constexpr bool reads_samples = requires(const D& d, std::size_t i, std::span<typename D::input_type> input,
-                                        std::span<typename D::target_type> targets) {
-  d.read(i, input, targets);
+constexpr bool answers_shapes = requires(const D& d) {
+  requires !are_several<typename D::input_type>;
+  { d.sample_shape() } -> std::convertible_to<shape>;
+}
+|| requires(const D& d) {
+  requires are_several<typename D::input_type>;
+  { d.sample_shapes() } -> std::convertible_to<input_shapes<typename D::input_type>>;
 };
+template <class D, class Inputs>
+constexpr bool reads_into = false;
+template <class D, class... Inputs>
+constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
+  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()...,
+         std::declval<std::span<typename D::target_type>&>());
+};
+template <class D>
+constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
 
 } // namespace detail
 
 template <class D>
-concept dataset = detail::names_element_types<D> && detail::answers_size<D> &&
-    detail::answers_sample_shape<D> && detail::reads_samples<D>;
+concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
+    detail::answers_shapes<D> && detail::reads_samples<D>;
 
 namespace detail {
 
@@ -59,10 +77,13 @@ template <class D>
 struct checked_dataset {
   static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
   static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
-  static_assert(answers_sample_shape<D>,
-                "dataset: needs  shape sample_shape() const  and  std::size_t targets_per_sample() const");
-  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
-                                  "std::span<target_type> targets) const");
+  static_assert(answers_shapes<D>,
+                "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
+                "std::array<shape, N> sample_shapes() const");
+  static_assert(answers_targets<D>, "dataset: needs  std::size_t targets_per_sample() const");
+  static_assert(reads_samples<D>,
+                "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
+                "std::span<target_type> targets) const;  with input_types<...> a span for each");
   static constexpr bool value = true;
 };
 

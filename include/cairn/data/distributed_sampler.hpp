@@ -26,19 +26,27 @@ struct sampler_options {
 //
 // Interleaving, and not cutting into R pieces, makes step k of all ranks together read the same samples as step k of
 // one rank with R times the batch. Models sample_order.
+//
+// The epoch of a sampler is the one with which a loader begins, 0 if it is left out; the loader counts on from there.
 class distributed_sampler {
 public:
   // `ranks` is a communicator, or anything else with rank() and size().
+  template <detail::ranked Ranks>
+  explicit distributed_sampler(const Ranks& ranks, sampler_options options = {})
+      : distributed_sampler(ranks.rank(), ranks.size(), 0, options) {}
   template <detail::ranked Ranks, std::integral Epoch>
   distributed_sampler(const Ranks& ranks, Epoch epoch, sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), epoch, options) {}
 
+  // No epoch by default here: sampler{0, epoch} would be a rank 0 of `epoch` ranks.
   template <std::integral Rank, std::integral Size, std::integral Epoch>
   distributed_sampler(Rank rank, Size size, Epoch epoch, sampler_options options = {})
       : here_(detail::checked_share(rank, size, "distributed_sampler")),
         epoch_(detail::not_negative(epoch, "distributed_sampler", "an epoch")), options_(options) {}
 
   // One rank that reads everything.
+  distributed_sampler() = default;
+  explicit distributed_sampler(sampler_options options) : options_(options) {}
   template <std::integral Epoch>
   explicit distributed_sampler(Epoch epoch, sampler_options options = {})
       : distributed_sampler(0, 1, epoch, options) {}
@@ -51,10 +59,10 @@ public:
     return samples / size + (!options_.drop_last && samples % size != 0 ? 1 : 0);
   }
 
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+  void order(std::size_t samples, std::uint64_t epoch, std::vector<std::size_t>& indices) const {
     const std::size_t own = count(samples);
     const std::size_t total = own * here_.size;
-    if (options_.shuffle) detail::permute(indices, samples, options_.seed, epoch_);
+    if (options_.shuffle) detail::permute(indices, samples, options_.seed, epoch);
     else {
       indices.resize(samples);
       for (std::size_t i = 0; i < samples; ++i) indices[i] = i;
@@ -68,11 +76,11 @@ public:
 
 private:
   detail::rank_share here_;
-  std::uint64_t epoch_;
-  sampler_options options_;
+  std::uint64_t epoch_ = 0;
+  sampler_options options_{};
 };
 
-// The sampler that one usually takes: sampler{rank, epoch}.
+// The sampler that one usually takes: sampler{rank}.
 using sampler = distributed_sampler;
 
 } // namespace cairn

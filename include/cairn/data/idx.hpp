@@ -3,13 +3,14 @@
 
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <concepts>
 #include <cstddef>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -24,7 +25,7 @@ namespace cairn {
 //   bytes 0, 1        0
 //   byte  2           type of an element: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float, 0x0E double
 //   byte  3           number of extents
-//   bytes 4 …         the extents, 32 bits each; the first one counts samples
+//   bytes 4 …         the extents, 32 bits each, none of them 0; the first one counts samples
 //   then              the elements, row after row, and nothing behind them
 
 // What an IDX file holds: `samples` samples of one shape, one after another.
@@ -124,13 +125,14 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   // All in 64 bits. The product stops before it could pass the number of bytes that are there.
   const std::uint64_t available = file_size - header.bytes;
   std::array<std::uint64_t, shape::max_rank + 1> extents{};
-  bool empty = false;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     extents[axis] = big_endian<std::uint32_t>(start.data() + 4 + 4 * axis);
-    empty = empty || extents[axis] == 0;
+    if (extents[axis] == 0)
+      idx_fault(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
+                "the file holds nothing: check that this is the right file");
   }
-  std::uint64_t bytes = empty ? 0 : element_bytes;
-  for (std::size_t axis = 0; axis < axes && !empty; ++axis) {
+  std::uint64_t bytes = element_bytes;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
     if (extents[axis] > available / bytes)
       idx_fault(name, 4 + 4 * axis,
                 "extents whose product fits the " + std::to_string(available) + " bytes of data",
@@ -148,16 +150,38 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   return header;
 }
 
+// Room for all elements of a file whose size is known to be what the header says.
+template <class T>
+idx_array<T> idx_room(const idx_header& header, const std::string& name) {
+  const auto refuse = [&] {
+    std::string text = name;
+    text.append(", byte 4: expected an array that fits into memory, found ")
+        .append(std::to_string(header.elements));
+    text.append(" elements of ").append(std::to_string(sizeof(T))).append(" bytes");
+    throw input_error(text.append(
+        "; split the file, or write a dataset that reads samples from it when they are asked for"));
+  };
+  idx_array<T> room{header.samples, header.sample_shape, {}};
+  try {
+    room.values.resize(header.elements);
+  } catch (const std::bad_alloc&) {
+    refuse();
+  } catch (const std::length_error&) {
+    refuse();
+  }
+  return room;
+}
+
 } // namespace detail
 
 // An IDX file that lies in memory. T is one of the six types, and has to be the file's. Throws file_error with the
-// name, the byte, what was expected there and what was found.
+// name, the byte, what was expected there and what was found; input_error where a sound file is larger than the memory.
 template <detail::idx_element T>
 idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
   const auto start =
       file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
   const auto header = detail::parse_idx_header(start, file.size(), detail::idx_code<T>, sizeof(T), name);
-  idx_array<T> result{header.samples, header.sample_shape, std::vector<T>(header.elements)};
+  auto result = detail::idx_room<T>(header, name);
   const std::uint8_t* from = file.data() + header.bytes;
   for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T))
     result.values[i] = detail::idx_value<T>(from);
@@ -178,8 +202,8 @@ idx_array<T> read_idx(const std::string& path) {
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
-                        "check the permissions and the disk");
+      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes",
+                        "an error of the file system", "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};
@@ -187,9 +211,9 @@ idx_array<T> read_idx(const std::string& path) {
   read(start.data(), known, 0);
   const auto header =
       detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
-  idx_array<T> result{header.samples, header.sample_shape, std::vector<T>(header.elements)};
+  auto result = detail::idx_room<T>(header, path);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
-  if (header.elements != 0) read(bytes, header.elements * sizeof(T), header.bytes);
+  read(bytes, header.elements * sizeof(T), header.bytes);
   if constexpr (sizeof(T) > 1)
     for (std::size_t i = 0; i < header.elements; ++i)
       result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));

@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <cairn/core/batch.hpp>
 #include <cairn/core/error.hpp>
-#include <cairn/core/shape.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/core/random.hpp>
 #include <cairn/data/dataset.hpp>
+#include <cairn/data/input_types.hpp>
 #include <cairn/data/minibatch.hpp>
 #include <cairn/data/prefetch.hpp>
 #include <cairn/data/sample_order.hpp>
@@ -24,34 +29,41 @@
 namespace cairn {
 
 struct loader_options {
-  std::size_t rows = 0;     // samples in a batch, at most its capacity; 0: its capacity
-  bool drop_last = false;   // leave out a last batch that is not full
-  std::size_t prefetch = 2; // batches made ahead by a thread; 0: no thread
-  std::uint64_t seed = 0;   // of the transform's random numbers
+  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
+  bool drop_last = false;                    // leave out a last batch that is not full
+  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::uint64_t seed = 0;                    // of the transform's random numbers
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
 //
-//   for (const auto& [images, labels] : loader{digits.train, sampler{rank, epoch}, batch<64>{}}) …
+//   loader batches{digits.train, sampler{rank}, batch<64>{}};
+//   for (int epoch = 0; epoch < 5; ++epoch)
+//     for (const auto& [images, labels] : batches) …
 //
 // images (rows, sample) and labels (rows, targets) are views that hold until the next batch is asked for; rows is 64,
 // or less in the last batch. The dataset stays with the caller and has to outlive the loader.
 //
+// Every begin() is a pass, and every pass an epoch: the sampler's first, then the next, shuffled and transformed anew. A
+// pass that was left early counts, a begin() that threw does not; ranks agree as they begin the same passes. set_epoch()
+// names the epoch of the next pass, for a job that is taken up again. There is one pass at a time: an iterator of an
+// earlier one throws when it is used.
+//
 // One thread makes the next batches while the step runs. Neither the order nor the content depends on how many it
-// makes ahead. Memory is allocated here, and for the order when an iteration begins; not for each batch. Each begin()
-// starts the same epoch anew; set_sampler() chooses another one. What the dataset throws comes out where the batch
-// would have. Leaving the loop early, or destroying the loader, stops the thread after the sample it is reading.
+// makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
+// throws comes out where the batch would have. Leaving the loop early, or destroying the loader, stops the thread after
+// the sample it is reading.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
-  static_assert(sample_order<Sampler>, "loader: the second argument has to be a sample order, such as "
-                                       "sampler{rank, epoch} or sequential_sampler{}");
   using input_type = typename Dataset::input_type;
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
+  using positions = typename detail::inputs_of<input_type>::positions;
   static_assert(sample_transform<Transform, input_type>,
-                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&)");
+                "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
+                "several inputs with a span for each, and an array of their shapes");
 
 public:
   using value_type = minibatch<input_type, target_type>;
@@ -61,13 +73,14 @@ public:
 
   loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform,
          loader_options options = {})
-      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(options),
-        sample_shape_(samples.sample_shape()), targets_(samples.targets_per_sample()),
-        rows_(checked_rows(options.rows)),
+      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)),
+        options_(checked(options)), shapes_(detail::shapes_of(samples)),
+        targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
+    if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot)
-      buffers_.emplace_back(Batch, sample_shape_, targets_);
+      buffers_.emplace_back(options_.rows, shapes_, targets_);
   }
 
   // A temporary dataset would be gone before the first batch.
@@ -76,69 +89,140 @@ public:
   loader(const loader&) = delete;
   loader& operator=(const loader&) = delete;
 
-  // How many batches, and how many samples, one iteration gives.
-  std::size_t size() const {
-    const std::size_t count = order_.count(dataset_->size());
-    return count / rows_ + (!options_.drop_last && count % rows_ != 0 ? 1 : 0);
-  }
+  // How many batches, and how many samples, one pass gives.
+  std::size_t size() const { return batches_of(samples_of_order()); }
   std::size_t samples() const {
-    const std::size_t count = order_.count(dataset_->size());
-    return options_.drop_last ? count / rows_ * rows_ : count;
+    const std::size_t count = samples_of_order();
+    return options_.drop_last ? count / options_.rows * options_.rows : count;
   }
 
-  // From the next begin() on. Cheaper than a new loader: memory and thread stay.
-  void set_sampler(Sampler order) { order_ = std::move(order); }
+  // The epoch that is read, from the pass that was begun last; before the first pass, the one it will be.
+  std::uint64_t epoch() const { return pass_ == 0 ? next_epoch_ : epoch_; }
 
+  // The next begin() is this epoch, and those behind it count on from there. Not of a temporary loader, so that it can be
+  // written into a loop: for (const auto& [images, labels] : batches.set_epoch(7)) …
+  template <std::integral Epoch>
+  loader& set_epoch(Epoch epoch) & {
+    next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
+    return *this;
+  }
+
+  // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
+  void set_sampler(Sampler order) {
+    order_ = std::move(order);
+    next_epoch_ = detail::first_epoch(order_);
+  }
+
+  // All of one pass are at the same batch. Of an earlier pass, and behind the last batch, they throw an error.
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;
     using value_type = minibatch<input_type, target_type>;
     using difference_type = std::ptrdiff_t;
 
-    const value_type& operator*() const { return owner_->current_; }
-    const value_type* operator->() const { return &owner_->current_; }
+    const value_type& operator*() const {
+      owner_->check_batch(pass_);
+      return owner_->current_;
+    }
+    const value_type* operator->() const { return &**this; }
     iterator& operator++() {
+      owner_->check_batch(pass_);
       owner_->advance();
       return *this;
     }
-    void operator++(int) { owner_->advance(); }
-    bool operator==(std::default_sentinel_t) const { return owner_->left_ == 0; }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const {
+      owner_->check_pass(pass_);
+      return owner_->left_ == 0;
+    }
 
   private:
     friend loader;
-    explicit iterator(loader* owner) : owner_(owner) {}
+    iterator(loader* owner, std::uint64_t pass) : owner_(owner), pass_(pass) {}
     loader* owner_;
+    std::uint64_t pass_;
   };
 
   iterator begin() {
+    ++pass_; // before anything can throw: the pass before this one is over
+    left_ = 0;
     prefetcher_.cancel();
-    epoch_ = order_.epoch();
-    const std::size_t known = dataset_->size();
-    order_.order(known, indices_);
-    for (const std::size_t index : indices_)
-      if (index >= known)
-        throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
-                    ", found " + std::to_string(index));
-    if (indices_.size() != order_.count(known))
-      throw input_error("loader: expected the sampler to name " + std::to_string(order_.count(known)) +
-                  " samples, as its count() says, found " + std::to_string(indices_.size()));
-    batches_ = size();
-    left_ = batches_;
+    epoch_ = next_epoch_;
+    choose_samples();
+    batches_ = batches_of(indices_.size());
     prefetcher_.start(batches_);
+    left_ = batches_;
     if (left_ != 0) fetch();
-    return iterator(this);
+    next_epoch_ = epoch_ + 1;
+    return iterator(this, pass_);
   }
   static std::default_sentinel_t end() { return {}; }
 
 private:
-  std::size_t rows_of(std::size_t samples, std::size_t index) const {
-    return std::min(rows_, samples - index * rows_);
+  std::size_t samples_of_order() const {
+    if constexpr (sample_order<Sampler>) return order_.count(dataset_->size());
+    else return 0; // there has been an error
   }
-  static std::size_t checked_rows(std::size_t rows) {
-    if (rows > Batch)
+  std::size_t batches_of(std::size_t samples) const {
+    return samples / options_.rows + (!options_.drop_last && samples % options_.rows != 0 ? 1 : 0);
+  }
+  std::size_t rows_of(std::size_t samples, std::size_t index) const {
+    return std::min(options_.rows, samples - index * options_.rows);
+  }
+  static loader_options checked(loader_options options) {
+    if (options.rows > Batch)
       throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
-                  std::to_string(Batch) + "> has, found " + std::to_string(rows));
-    return rows == 0 ? Batch : rows;
+                        std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
+    if (options.prefetch > most_ahead)
+      throw input_error("loader: expected at most " + std::to_string(most_ahead) +
+                        " batches ahead in loader_options::prefetch, found " +
+                        std::to_string(options.prefetch));
+    if (options.deadline.count() < 0)
+      throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
+                        std::to_string(options.deadline.count()) + " ms");
+    if (options.rows == 0) options.rows = batch<Batch>::size;
+    return options;
+  }
+
+  // What this rank reads in this epoch.
+  void choose_samples() {
+    if constexpr (sample_order<Sampler>) {
+      const std::size_t known = dataset_->size();
+      const std::size_t expected = order_.count(known);
+      try {
+        order_.order(known, epoch_, indices_);
+      } catch (const std::bad_alloc&) {
+        refuse_order(known);
+      } catch (const std::length_error&) { // of a std::vector
+        refuse_order(known);
+      }
+      for (const std::size_t index : indices_)
+        if (index >= known)
+          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
+                            ", found " + std::to_string(index));
+      if (indices_.size() != expected)
+        throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
+                          " samples, as its count() says, found " + std::to_string(indices_.size()));
+    }
+  }
+  [[noreturn]] static void refuse_order(std::size_t known) {
+    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " +
+                      std::to_string(known) + " samples, each a number of " +
+                      std::to_string(sizeof(std::size_t)) +
+                      " bytes; check the dataset's size(), or read a subset of it");
+  }
+
+  void check_pass(std::uint64_t pass) const {
+    if (pass != pass_)
+      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " +
+                  std::to_string(pass_) + ", found one of pass " + std::to_string(pass) +
+                  "; begin() ends the pass before, so a loop inside a loop needs a loader of its own");
+  }
+  void check_batch(std::uint64_t pass) const {
+    check_pass(pass);
+    if (left_ == 0)
+      throw error("loader: expected a batch of this pass, found its end; compare the iterator with end() "
+                  "before it is read or advanced, and begin() again after an exception");
   }
 
   void advance() {
@@ -147,7 +231,7 @@ private:
 
   void fetch() {
     const std::size_t index = batches_ - left_;
-    const std::size_t left = std::exchange(left_, 0); // an exception ends the iteration
+    const std::size_t left = std::exchange(left_, 0); // an exception ends the pass
     const std::size_t slot = prefetcher_.next();
     current_ = buffers_[slot].view(rows_of(indices_.size(), index));
     left_ = left;
@@ -164,27 +248,35 @@ private:
   // On the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
   void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
     const std::size_t rows = rows_of(indices_.size(), index);
-    for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row) {
-      const std::size_t sample = indices_[index * rows_ + row];
-      const std::span<input_type> input(into.input(row), sample_shape_.size());
-      dataset_->read(sample, input, std::span<target_type>(into.targets(row), targets_));
-      transform_(input, sample_shape_, detail::sample_key(options_.seed, epoch_, sample));
-    }
+    for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
+      fill_row(into, row, indices_[index * options_.rows + row], positions{});
   }
+  template <std::size_t... K>
+  void fill_row(const buffer& into, std::size_t row, std::size_t sample, std::index_sequence<K...>) const {
+    std::tuple inputs{into.template input<K>(row)...};
+    auto targets = into.targets(row);
+    dataset_->read(sample, std::get<K>(inputs)..., targets);
+    const random_key key = detail::sample_key(options_.seed, epoch_, sample);
+    if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
+    else transform_(std::get<0>(inputs), shapes_[0], key);
+  }
+
+  static constexpr std::size_t most_ahead = 1U << 20;
 
   const Dataset* dataset_;
   Sampler order_;
   Transform transform_;
-  loader_options options_;
-  shape sample_shape_;
+  loader_options options_; // its rows are those of a batch
+  detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
-  std::size_t rows_;
-  std::uint64_t epoch_ = 0;
+  std::uint64_t next_epoch_ = 0;
+  std::uint64_t epoch_ = 0; // of the pass that was begun last
+  std::uint64_t pass_ = 0;  // how often begin() was called
   std::vector<std::size_t> indices_;
   std::vector<buffer> buffers_;
   value_type current_{};
   std::size_t batches_ = 0;
-  std::size_t left_ = 0;          // batches of this iteration, the current one included
+  std::size_t left_ = 0;                   // batches of this pass, the current one included
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 

@@ -6,13 +6,18 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/core/pack.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/data/input_types.hpp>
 
 namespace cairn {
 
@@ -26,7 +31,34 @@ struct minibatch {
   constexpr std::size_t rows() const { return inputs.rows(); }
 };
 
-namespace detail {
+// The same of samples with several inputs. It takes apart into all of them and the targets:
+//   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
+template <class... Inputs, class Target>
+struct minibatch<input_types<Inputs...>, Target> {
+  std::tuple<tensor_view<const Inputs>...> inputs; // each (rows, its sample)
+  tensor_view<const Target> targets;               // (rows, targets)
+
+  constexpr std::size_t rows() const { return targets.rows(); }
+
+  template <std::size_t K>
+  constexpr const auto& get() const {
+    if constexpr (K < sizeof...(Inputs)) return std::get<K>(inputs);
+    else return targets;
+  }
+};
+
+} // namespace cairn
+
+template <class... Inputs, class Target>
+struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
+    : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
+template <std::size_t K, class... Inputs, class Target>
+struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
+  using type =
+      cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+};
+
+namespace cairn::detail {
 
 // Zeros at an aligned address; allocated once, when the loader is made.
 template <class T>
@@ -34,8 +66,10 @@ class aligned_array {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
 public:
-  explicit aligned_array(std::size_t count) : data_(allocate(count)) {
-    std::uninitialized_value_construct_n(data_.get(), count);
+  // For so many samples of a shape. Throws input_error where they have no room in memory.
+  aligned_array(std::size_t rows, const shape& sample)
+      : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
+    std::uninitialized_value_construct_n(data_.get(), count_);
   }
   T* data() const { return data_.get(); }
 
@@ -44,36 +78,70 @@ private:
     void operator()(T* p) const { ::operator delete (p, std::align_val_t{alignment}); }
   };
 
-  static T* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T) - alignment)
-      throw input_error("loader: a batch of " + std::to_string(count) + " numbers is larger than any memory");
-    return static_cast<T*>(::operator new (align_up(count * sizeof(T)), std::align_val_t{alignment}));
+  static std::size_t count_of(std::size_t rows, const shape& sample) {
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T) - alignment;
+    std::size_t count = rows;
+    bool fits = count <= most;
+    for (std::size_t axis = 0; axis < sample.rank; ++axis) {
+      if (sample[axis] == 0) return 0;
+      fits = fits && count <= most / sample[axis];
+      count *= sample[axis];
+    }
+    if (!fits) refuse_size(rows, sample, "more bytes than can be counted");
+    return count;
+  }
+  static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
+    const std::size_t bytes = align_up(count * sizeof(T));
+    try {
+      return static_cast<T*>(::operator new (bytes, std::align_val_t{alignment}));
+    } catch (const std::bad_alloc&) {
+      refuse_size(rows, sample, std::to_string(bytes) + " bytes");
+    }
+  }
+  [[noreturn]] static void refuse_size(std::size_t rows, const shape& sample, const std::string& how_large) {
+    std::string text = "loader: expected batches that fit into memory, found one of " + std::to_string(rows);
+    text.append(" samples of shape (");
+    for (std::size_t axis = 0; axis < sample.rank; ++axis)
+      text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
+    text.append("), ").append(how_large);
+    throw input_error(
+        text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
   }
 
+  std::size_t count_;
   std::unique_ptr<T, release> data_;
 };
 
-// The memory of one batch, and how much of it is filled.
-template <class Input, class Target>
-class batch_buffer {
+// The memory of one batch, and how much of it is filled. Input is a dataset's input_type.
+template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
+          class Positions = typename inputs_of<Input>::positions>
+class batch_buffer;
+template <class Input, class Target, class... Elements, std::size_t... K>
+class batch_buffer<Input, Target, pack<Elements...>, std::index_sequence<K...>> {
 public:
-  batch_buffer(std::size_t capacity, const shape& sample, std::size_t targets)
-      : sample_(sample), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
-        inputs_(capacity * sample.size()), targets_(capacity * targets) {}
+  batch_buffer(std::size_t rows, const input_shapes<Input>& samples, std::size_t targets)
+      : samples_(samples), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
+        inputs_(aligned_array<Elements>(rows, samples[K])...), targets_(rows, target_) {}
 
-  Input* input(std::size_t row) const { return inputs_.data() + row * sample_.size(); }
-  Target* targets(std::size_t row) const { return targets_.data() + row * target_.size(); }
+  template <std::size_t I = 0>
+  std::span<pack_element<I, pack<Elements...>>> input(std::size_t row) const {
+    const std::size_t each = samples_[I].size();
+    return {std::get<I>(inputs_).data() + row * each, each};
+  }
+  std::span<Target> targets(std::size_t row) const {
+    return {targets_.data() + row * target_.size(), target_.size()};
+  }
 
   minibatch<Input, Target> view(std::size_t rows) const {
-    return {{inputs_.data(), rows, sample_}, {targets_.data(), rows, target_}};
+    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...},
+            {targets_.data(), rows, target_}};
   }
 
 private:
-  shape sample_;
+  input_shapes<Input> samples_;
   shape target_;
-  aligned_array<Input> inputs_;
+  std::tuple<aligned_array<Elements>...> inputs_;
   aligned_array<Target> targets_;
 };
 
-} // namespace detail
-} // namespace cairn
+} // namespace cairn::detail

@@ -33,24 +33,21 @@ inline std::string mnist_file(const std::string& folder, const std::string& stem
 }
 
 template <class T>
-image_dataset<T> read_digits(const std::string& folder, const std::string& part,
-                             pixel_scale scale) {
+image_dataset<T> read_digits(const std::string& folder, const std::string& part, pixel_scale scale) {
   const auto image_path = mnist_file(folder, part + "-images", "idx3-ubyte");
   const auto label_path = mnist_file(folder, part + "-labels", "idx1-ubyte");
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
-  if (images.sample_shape.rank != 2 || images.sample_shape.size() == 0)
-    idx_fault(image_path, 3, "3 extents (images, height, width), none of the last two 0",
-              std::to_string(images.sample_shape.rank + 1) + " extents of " +
-                  std::to_string(images.sample_shape.size()) + " pixels an image",
+  if (images.sample_shape.rank != 2)
+    idx_fault(image_path, 3, "3 extents (images, height, width)",
+              std::to_string(images.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
     idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.samples != images.samples)
     idx_fault(label_path, 4,
-              "one label for each of the " + std::to_string(images.samples) + " images of " +
-                  image_path,
+              "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
               std::to_string(labels.samples), "take both files from the same data set");
   for (std::size_t i = 0; i < labels.samples; ++i)
     if (labels.values[i] > 9)
@@ -72,9 +69,9 @@ digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_
                          detail::read_digits<T>(folder, "t10k", scale)};
   if (!(digits.train.sample_shape() == digits.test.sample_shape()))
     throw file_error(folder + ": expected images of one size to train and to test with, found " +
-                std::to_string(digits.train.sample_shape().size()) + " and " +
-                std::to_string(digits.test.sample_shape().size()) +
-                " pixels; take both from the same data set");
+                     std::to_string(digits.train.sample_shape().size()) + " and " +
+                     std::to_string(digits.test.sample_shape().size()) +
+                     " pixels; take both from the same data set");
   return digits;
 }
 

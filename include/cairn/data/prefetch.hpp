@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include <cairn/core/deadline.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn::detail {
@@ -46,7 +47,8 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_for(lock, deadline_, [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
+    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; }))
+      throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.
@@ -73,13 +75,16 @@ public:
     std::unique_lock lock(mutex_);
     released_ = taken_;
     room_.notify_one();
-    if (!ready_.wait_for(lock, deadline_, [&] { return made_ > taken_ || failure_; }))
+    if (!ready_.wait_until(lock, give_up(), [&] { return made_ > taken_ || failure_; }))
       throw deadline_error(late("for a batch"));
     if (made_ == taken_) std::rethrow_exception(failure_);
     return taken_++ % slots();
   }
 
 private:
+  using clock = std::chrono::steady_clock;
+  clock::time_point give_up() const { return deadline_after<clock>(deadline_); }
+
   bool has_work() const { return !cancelled_ && !failure_ && made_ < count_ && made_ - released_ < slots(); }
 
   void run() {

@@ -8,26 +8,51 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
 
 namespace cairn {
 
-// A sample order says which samples of a dataset this rank reads in one epoch, and in what order. (The class that one
+// A sample order says which samples of a dataset this rank reads in an epoch, and in what order. (The class that one
 // usually takes is called sampler; this is what all of them have in common.)
 //
 // A type S is a sample order if, for a const S s and a dataset of n samples,
-//   1. s.count(n) is how many samples this rank reads;
-//   2. s.order(n, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
-//   3. s.epoch() is the number of the epoch, from which transforms draw other numbers in every epoch;
-//   4. equal (n, epoch) give equal orders, on every machine.
-// Not required: that all ranks read equally much, though ddp needs it: then every rank makes the same number of steps.
+//   1. s.count(n) is how many samples this rank reads, in every epoch;
+//   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
+//   3. equal (n, epoch) give equal orders, on every machine;
+//   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
+// Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
+// same number of steps.
 template <class S>
-concept sample_order = requires(const S& s, std::size_t n, std::vector<std::size_t>& indices) {
+concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch,
+                                std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
-  { s.epoch() } -> std::convertible_to<std::uint64_t>;
-  s.order(n, indices);
+  s.order(n, epoch, indices);
 };
 
 namespace detail {
+
+struct order_message {
+  template <class Order>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Order>,
+        "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
+        "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
+        "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
+    return false;
+  }
+};
+
+// What is no sample order, as a diagnostic of an error (core/explain.hpp).
+template <class Type>
+struct second_argument : order_message {};
+
+// The epoch of a loader's first pass.
+template <class S>
+constexpr std::uint64_t first_epoch(const S& order) {
+  if constexpr (requires { order.epoch(); }) return order.epoch();
+  else return 0;
+}
 
 // Anything that knows its rank and how many there are: a communicator, or the user's own type.
 template <class R>
@@ -58,7 +83,7 @@ struct rank_share {
 template <std::integral I, std::integral J>
 constexpr rank_share checked_share(I rank, J size, const char* whose) {
   const rank_share here{static_cast<std::size_t>(not_negative(rank, whose, "a rank")),
-                   static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
+                        static_cast<std::size_t>(not_negative(size, whose, "a number of ranks"))};
   if (here.rank >= here.size) {
     std::string text = whose;
     text.append(": expected a rank below the number of ranks, found rank ")

@@ -9,13 +9,12 @@
 
 namespace cairn {
 
-// Every sample once, from the first to the last: for evaluation. Models sample_order.
+// Every sample once, from the first to the last, in every epoch: for evaluation. Models sample_order.
 class sequential_sampler {
 public:
   std::size_t count(std::size_t samples) const { return samples; }
-  std::uint64_t epoch() const { return 0; }
 
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
+  void order(std::size_t samples, std::uint64_t /*epoch*/, std::vector<std::size_t>& indices) const {
     indices.resize(samples);
     for (std::size_t i = 0; i < samples; ++i) indices[i] = i;
   }

@@ -1,26 +1,47 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
+#include <cairn/core/pack.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/input_types.hpp>
 #include <cairn/data/permutation.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+template <class F, class Inputs>
+constexpr bool transforms = false;
+template <class F, class T>
+constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape,
+                                                 const random_key& key) {
+  f(std::declval<std::span<T>&>(), sample_shape, key);
+};
+template <class F, class... T>
+constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
+                                                    const random_key& key) {
+  f(std::declval<std::span<T>&>()..., shapes, key);
+};
+
+} // namespace detail
 
 // A transform changes one input, in its row of the batch: augmentation, noise, a mask.
 //
 // A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in
 // place. Its random numbers come from random_bits(key, 0), random_bits(key, 1), … only: then a sample is changed
 // alike by every rank, in every batch and with every number of batches ahead. It may be called from several threads.
+//
+// Of samples with several inputs it is given all, so that an image and its mask move together: f(image, mask, shapes, key),
+// where shapes is the array of their shapes; T is input_types<...>.
 template <class F, class T>
-concept sample_transform = requires(const F& f, std::span<T> sample, const shape& sample_shape,
-                                    const random_key& key) {
-  f(sample, sample_shape, key);
-};
+concept sample_transform = detail::transforms<F, typename detail::inputs_of<T>::elements>;
 
 namespace detail {
 
@@ -36,8 +57,7 @@ constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::ui
 
 // Leaves the sample as it is.
 struct no_transform {
-  template <class T>
-  constexpr void operator()(std::span<T>, const shape&, const random_key&) const {}
+  constexpr void operator()(const auto&...) const {}
 };
 
 } // namespace cairn
