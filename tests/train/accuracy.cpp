@@ -110,7 +110,7 @@ TEST_CASE("a network of several tensors learns from a loader of several arrays")
   loader batches{parts[0], sampler{}, batch<16>{}};
   loader held_out{parts[1], sequential_sampler{}, batch<16>{}};
   for (int epoch = 0; epoch < 20; ++epoch)
-    for (const auto& [features, mask, labels] : batches) train.step(inputs(features, mask), labels);
+    for (const auto& batch : batches) train.step(batch.inputs, batch.targets);
   CHECK(batches.epoch() == 19);
   CHECK(train.steps() == 20 * 12);
   CHECK(accuracy(train, held_out) > 0.9);

@@ -16,6 +16,7 @@
 
 #include <cairn/comm/call_ring.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/deadline.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 
@@ -75,7 +76,7 @@ public:
     if (calls_.over(call)) return;
     std::atomic<std::uint64_t>& waits_before = state_of(rank).waits_before;
     waits_before.store(call + 1);
-    const auto give_up = clock::now() + deadline_;
+    const auto give_up = deadline_after<clock>(deadline_);
     // A rank that waits takes pieces itself: where every core has a rank, that saves two changes of thread.
     auto sleep_at = clock::now() + spin;
     while (!calls_.over(call)) {
@@ -124,7 +125,7 @@ public:
         if (state_of(each).where.load() == presence::returned) return true;
       return thrown_ != nullptr;
     };
-    waiters_.wait_until(lock, clock::now() + deadline_, [&] { return meetings_ != meeting || one_is_gone(); });
+    waiters_.wait_until(lock, deadline_after<clock>(deadline_), [&] { return meetings_ != meeting || one_is_gone(); });
     if (meetings_ != meeting) return;
     const std::string whose = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) +
                               ": expected all ranks to recover together, found ";

@@ -56,11 +56,11 @@ public:
 
   class queue;
 
-  cpu() : cpu(options{1}) {}
+  cpu();
   explicit cpu(options wanted);
-  cpu(cpu&&) noexcept = default;
-  cpu& operator=(cpu&&) noexcept = default;
-  ~cpu() = default;
+  cpu(cpu&&) noexcept;
+  cpu& operator=(cpu&&) noexcept;
+  ~cpu();
 
   queue& compute() { return *queue_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
@@ -116,7 +116,11 @@ private:
   std::unique_ptr<detail::workers> workers_;
 };
 
+inline cpu::cpu() : cpu(options{1}) {}
 inline cpu::cpu(options wanted) : queue_(std::make_unique<queue>(wanted.threads)) {}
+inline cpu::cpu(cpu&&) noexcept = default;
+inline cpu& cpu::operator=(cpu&&) noexcept = default;
+inline cpu::~cpu() = default;
 
 static_assert(device<cpu>);
 

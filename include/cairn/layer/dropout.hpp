@@ -11,16 +11,28 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct dropout_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::asked >= 0 && Layer::asked <= 1,
+                  "Dropout: a probability lies between 0 and 1; for 20 in 100 write Dropout<percent<20>>");
+    return Layer::asked >= 0 && Layer::asked <= 1;
+  }
+};
+
+} // namespace detail
+
 // Each element becomes 0 with this probability and is divided by 1 - Probability otherwise, so that its mean
 // stays; when evaluating nothing changes. As torch.nn.Dropout, with its default of a half: Dropout<percent<10>>, or
 // Dropout<0.1> where the compiler takes that.
 //
 // Backward needs nothing of the forward pass: the mask is drawn again, from the same counter.
 template <auto Probability = percent<50>>
-struct Dropout {
-  static constexpr double probability = static_cast<double>(Probability);
-  static_assert(probability >= 0 && probability <= 1,
-                "Dropout: a probability lies between 0 and 1; write Dropout<percent<10>> or Dropout<fraction{1, 3}>");
+struct Dropout : detail::dropout_message {
+  static constexpr double asked = static_cast<double>(Probability);
+  static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // after an error it goes on
 
   static constexpr dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
                                      probability < 1 ? 1 / (1 - probability) : 0};

@@ -55,13 +55,26 @@ struct recompute_all {
   }
 };
 
+namespace detail {
+
+struct every_message {
+  template <class Policy>
+  static constexpr bool right() {
+    static_assert(Policy::asked > 0, "every<K>: K is the number of stages from one stored input to the next, at least 1");
+    return Policy::asked > 0;
+  }
+};
+
+} // namespace detail
+
 // Stores the input of every K-th stage, and recomputes the K stages after it when backward gets there.
 template <std::size_t K>
-struct every {
-  static_assert(K > 0, "every<K>: K is the number of stages from one stored input to the next, at least 1");
+struct every : detail::every_message {
+  static constexpr std::size_t asked = K;
+  static constexpr std::size_t length = every::template right<every>() ? K : 1; // after an error it goes on
 
   static constexpr void plan(const chain& c, route& out) {
-    detail::walk_segments(c, out, (c.size() + K - 1) / K, [](std::size_t j) { return j * K; });
+    detail::walk_segments(c, out, (c.size() + length - 1) / length, [](std::size_t j) { return j * length; });
   }
 };
 

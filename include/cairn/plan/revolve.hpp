@@ -33,6 +33,15 @@ constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
   return r * length - reach * r / (inputs + 1);
 }
 
+struct revolve_message {
+  template <class Policy>
+  static constexpr bool right() {
+    static_assert(Policy::asked > 0,
+                  "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
+    return Policy::asked > 0;
+  }
+};
+
 } // namespace detail
 
 // Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows
@@ -44,12 +53,12 @@ constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
 // network, and need more than store_all does (50 stages of products of different widths do with revolve<32>). A budget<>
 // weighs both.
 template <std::size_t S>
-struct revolve {
+struct revolve : detail::revolve_message {
   static constexpr const char* remark = "counts stages, whatever their bytes";
-  static_assert(S > 0,
-                "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
+  static constexpr std::size_t asked = S;
+  static constexpr std::size_t inputs = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), S); }
+  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), inputs); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.

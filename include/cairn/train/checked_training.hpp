@@ -67,6 +67,14 @@ struct update_around_message {
     return false;
   }
 };
+struct checkpoint_around_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>, "checkpoint: it stands inside ddp: write ddp<checkpoint<Policy, ...>, Communicator>; the "
+                                   "policy is a part of the model that is replicated; see checkpoint_around_ddp<model>");
+    return false;
+  }
+};
 struct update_after_message {
   template <class Model>
   static constexpr bool right() {
@@ -82,6 +90,8 @@ template <class Model>
 struct replicated_again : replica_message {};
 template <class Model>
 struct update_around_ddp : update_around_message {};
+template <class Model>
+struct checkpoint_around_ddp : checkpoint_around_message {};
 template <class Model>
 struct update_after_backward : update_after_message {};
 template <class Argument>
@@ -136,6 +146,7 @@ struct training_diagnostic {
   static auto diagnostic() {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
     else if constexpr (replica::updates_outside) return type_of<update_around_ddp<Whole>>{};
+    else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
     else if constexpr (whole<model>::fused && !replica::options::overlaps)
       return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)

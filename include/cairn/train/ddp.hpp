@@ -7,6 +7,7 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/gradient_windows.hpp>
@@ -71,7 +72,13 @@ struct replica {
   using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
   static constexpr bool distributed = false;
   static constexpr bool updates_outside = false;
+  static constexpr bool checkpointed_outside = false;
   static constexpr bool once = true;
+};
+template <class Policy, class Model, class Communicator, class... Options>
+struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
+    : replica<ddp<Model, Communicator, Options...>> {
+  static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
 struct replica<fused_update<ddp<Model, Communicator, Options...>>>
@@ -87,6 +94,7 @@ struct replica<ddp<Model, Communicator, Options...>> {
   using update = used_in_backward<options::bytes, 2>;
   static constexpr bool distributed = true;
   static constexpr bool updates_outside = false;
+  static constexpr bool checkpointed_outside = false;
 };
 
 } // namespace detail

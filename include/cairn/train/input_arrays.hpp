@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include <cairn/core/error.hpp>
@@ -58,6 +59,8 @@ template <numbers Inputs>
 struct array_types<Inputs> : type_of<pack<number_of<Inputs>>> {};
 template <class... Elements>
 struct array_types<input_arrays<Elements...>> : type_of<pack<Elements...>> {};
+template <numbers... Arrays> // a loader's batch.inputs
+struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> {};
 
 } // namespace detail
 
@@ -75,6 +78,10 @@ template <class... Elements>
 const input_arrays<Elements...>& as_arrays(const input_arrays<Elements...>& all) {
   return all;
 }
+template <numbers... Arrays>
+input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
+  return std::apply([](const auto&... arrays) { return inputs(arrays...); }, all);
+}
 
 // The inputs that a network is given: checked, and where they are. Inputs and Constants are the lists of its plan.
 template <class Plan, class T>
@@ -88,7 +95,7 @@ public:
   static std::size_t rows(const Inputs& given, std::size_t most, const char* where) {
     if constexpr (is_right<Inputs>()) {
       if constexpr (numbers<Inputs>) return count_rows(given, Plan::inputs[0].extents, most, where);
-      else return count_all(given.arrays, most, where);
+      else return count_all(as_arrays(given).arrays, most, where);
     } else {
       return 0; // there has been an error
     }
@@ -100,9 +107,10 @@ public:
       if constexpr (numbers<Inputs>) {
         tensors_ = {reinterpret_cast<const std::byte*>(first_number(given)), offsets_.data()};
       } else {
+        const auto& all = as_arrays(given);
         std::array<const std::byte*, count> at{};
         for (std::size_t k = 0; k < count; ++k)
-          at[k] = static_cast<const std::byte*>(given.arrays[k].first(given.arrays[k].array));
+          at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
         tensors_ = {at[0], offsets_.data()};
         if constexpr (count > tensor_count) constants_ = {at[tensor_count], offsets_.data() + tensor_count};
         for (std::size_t k = 0; k < count; ++k)

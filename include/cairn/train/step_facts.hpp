@@ -15,17 +15,17 @@
 namespace cairn::detail {
 
 // What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part.
+// (They stay alike where ranks have different numbers of samples: the mean over ranks is one of their means, as in PyTorch.)
 struct step_facts {
   std::uint64_t steps = 0; // updates so far
   std::uint64_t micro_batches = 0;
-  std::uint64_t samples = 0; // of all micro-batches
   double learning_rate = 0;
   std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
   std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
 
-  static constexpr std::size_t count = 6;
+  static constexpr std::size_t count = 5;
   std::array<std::uint64_t, count> words() const {
-    return {steps, micro_batches, samples, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
+    return {steps, micro_batches, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
   }
 };
 
@@ -59,7 +59,7 @@ private:
     return w;
   }
   static std::string text(std::size_t fact, std::uint64_t w) {
-    if (fact != 3) return std::to_string(w);
+    if (fact != 2) return std::to_string(w);
     std::array<char, 32> digits{}; // as many as tell two rates apart
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::bit_cast<double>(w));
     return {digits.data(), end.ptr};
@@ -68,12 +68,11 @@ private:
   // Names the first fact that differs, with its values and the ranks that have each.
   [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks) {
     static constexpr std::array<const char*, step_facts::count> names{
-        "number of steps so far", "number of micro-batches", "number of samples", "learning rate",
+        "number of steps so far", "number of micro-batches", "learning rate",
         "numbers of the loss and the optimizer (as a hash)", "parameters (as a number of their bits)"};
     static constexpr std::array<const char*, step_facts::count> advice{
         "call step() equally often on every rank; synchronize() makes the ranks alike again",
         "call accumulate() equally often on every rank before each step()",
-        "give every rank equally many samples, as distributed_sampler does",
         "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
         "change them on every rank alike",
         "something wrote to them on some ranks only; call synchronize(root) on every rank after loading"};

@@ -105,7 +105,7 @@ public:
   // reduction over the ranks, update. Returns this rank's loss, the mean over its samples.
   //
   // Parameters are updated when the gradients of all ranks have arrived, and when the ranks are found to make the same step:
-  // equally many micro-batches and samples, one learning rate, and every `check_every` steps the same parameters. An
+  // equally many micro-batches, one learning rate, and every `check_every` steps the same parameters. An
   // exception out of a step leaves the parameters of all ranks as they were, and drops the micro-batches. Once gradients
   // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
@@ -140,7 +140,7 @@ public:
     if constexpr (requires(communicator_type& c) { c.recover(); }) comm().recover();
     broadcast_replica(root);
     guard_.clear();
-    micro_batches_ = samples_ = 0;
+    micro_batches_ = 0;
   }
 
   // The mean loss over these samples in evaluation mode.
@@ -274,7 +274,6 @@ private:
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
-    samples_ += rows;
     applied_scale_ = 1;
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
@@ -284,7 +283,7 @@ private:
   }
 
   detail::step_facts facts() {
-    detail::step_facts own{.steps = steps_, .micro_batches = micro_batches_, .samples = samples_,
+    detail::step_facts own{.steps = steps_, .micro_batches = micro_batches_, 
                            .learning_rate = learning_rate(), .settings = settings_};
     if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
       own.parameters = detail::quick_checksum(std::as_bytes(parameters()));
@@ -294,7 +293,7 @@ private:
   // While an exception passes that came after the first gradients.
   void abandon() {
     gradients_.on_the_way().abandon();
-    micro_batches_ = samples_ = 0;
+    micro_batches_ = 0;
   }
 
   // Called by the executor when the gradients below `end` are complete: buckets leave.
@@ -338,7 +337,7 @@ private:
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
-    micro_batches_ = samples_ = 0;
+    micro_batches_ = 0;
     guard_.leave(); // whatever the ranks differ in they all see, and can set right
     gradients_.on_the_way().compare(comm(), q);
     guard_.enter(true);
@@ -354,7 +353,7 @@ private:
   }
   void update() requires(fused) { // what is still on its way at the end
     while (updated_ < buckets.size()) use_bucket(updated_++);
-    micro_batches_ = samples_ = 0;
+    micro_batches_ = 0;
     guard_.leave();
   }
 
@@ -376,7 +375,6 @@ private:
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   detail::step_guard guard_{};
   std::size_t micro_batches_ = 0;
-  std::size_t samples_ = 0; // of them
   std::uint64_t steps_ = 0;
   std::uint64_t random_step_ = 0;
   double learning_rate_;

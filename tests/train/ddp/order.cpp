@@ -45,10 +45,10 @@ struct observed {
     std::size_t written = 0;
     for (const recording::entry& e : t.device().log().entries)
       for (const recording::range& r : e.ranges) {
-        if (!r.writes || r.begin < first || r.end > last) continue;
+        if (!r.writes || r.end <= first || r.end > last) continue;
         const auto end = static_cast<std::size_t>(r.end - first);
-        if (e.name == "all_reduce")
-          departures.push_back({static_cast<std::size_t>(r.begin - first), end, written});
+        const auto begin = static_cast<std::size_t>(std::max(r.begin, first) - first); // behind the facts of the step
+        if (e.name == "all_reduce") departures.push_back({begin, end, written});
         else if (end > written) written = end;
       }
   }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Not even the chain's input is stored.
+// expect: error: .*revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1
+#include <vector>
+
+#include <cairn/layer/dropout.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/net/checkpoint.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+#ifdef EXPECT_SUCCESS
+using Net = checkpoint<revolve<1>, Sequential<Linear<784, 16>, Linear<16, 10>>>;
+#else
+using Net = checkpoint<revolve<0>, Sequential<Linear<784, 16>, Linear<16, 10>>>;
+#endif
+
+double learn(const std::vector<float>& x, const std::vector<int>& y) {
+  trainer<Net, CrossEntropyLoss, SGD, batch<8>> train{SGD{.learning_rate = 0.1}};
+  return train.step(x, y);
+}
