@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 
 #include <cairn/net/elements.hpp>
 #include <cairn/net/one_chain.hpp>
@@ -21,13 +22,21 @@ struct checkpoint {};
 
 namespace detail {
 
+// A policy with a number that must not be 0, such as every<0>, is then the diagnostic of its own error.
+template <class Policy>
+inline constexpr bool asks_for_nothing = [] {
+  if constexpr (requires { Policy::asked; }) return Policy::asked == 0;
+  else return false;
+}();
+
 template <class Policy, class Net>
 struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
   using policy = Policy;
   static constexpr std::string_view name = "checkpoint";
   static constexpr bool is_transparent = true; // it computes what its part computes
-  static constexpr bool is_right = checkpoint_policy<Policy>;
-  using wrong = checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>;
+  static constexpr bool is_right = !asks_for_nothing<Policy> && checkpoint_policy<Policy>;
+  using wrong = std::conditional_t<asks_for_nothing<Policy>, Policy,
+                                   checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>;
   using empty = empty_checkpoint<checkpoint<Policy, Net>>;
   template <class... Parts>
   using with = checkpoint<Policy, Parts...>;
