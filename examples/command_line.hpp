@@ -31,15 +31,18 @@ public:
 
   void parse(int count, char** words) const {
     for (int i = 1; i < count; ++i) {
-      const std::string_view word = words[i];
+      const std::string_view whole = words[i];
+      const std::size_t sign = whole.find('='); // --name=value is --name value
+      const std::string_view word = whole.substr(0, sign);
       if (word == "--help" || word == "-h") help();
       const option* found = nullptr;
       for (const option& o : options_)
         if (word == "--" + o.name) found = &o;
       if (found == nullptr) fail(std::string(word) + " is no option; --help lists them");
-      if (i + 1 == count) fail(std::string(word) + " needs a value: " + found->meaning);
-      if (!found->read(words[++i]))
-        fail(std::string(word) + " cannot be " + words[i] + ": " + found->meaning);
+      if (sign == word.npos && i + 1 == count) fail(std::string(word) + " needs a value: " + found->meaning);
+      const std::string_view value = sign == word.npos ? words[++i] : whole.substr(sign + 1);
+      if (!found->read(value))
+        fail(std::string(word) + " cannot be " + std::string(value) + ": " + found->meaning);
     }
   }
 

@@ -57,6 +57,7 @@
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
+#include <cairn/data/owned_tensor.hpp> // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
@@ -189,18 +190,24 @@
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
 #include <cairn/train/replica.hpp>              // what a model and a trainer have in common
+#include <cairn/train/replica_owner.hpp> // what a model and a trainer offer alike
 #include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
 #include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
 #include <cairn/train/sgd.hpp>                  // SGD
 #include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
+#include <cairn/train/step_facts.hpp> // what decides a step, compared by the ranks
+#include <cairn/train/step_gradients.hpp> // where gradients lie, and how they leave
+#include <cairn/train/step_guard.hpp> // what becomes of a step that failed
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
 #include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
+#include <cairn/train/updates.hpp> // an optimizer at work on the flat buffer
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
+#include <cairn/report/draw_schedule.hpp> // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes

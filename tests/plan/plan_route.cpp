@@ -54,3 +54,17 @@ TEST_CASE("a route that is no walk up and back is refused") {
   moves.erase(moves.begin() + 12);
   CHECK_THROWS_WITH_AS(detail::plan_route(source::value, moves), doctest::Contains("a backward is missing"), error);
 }
+
+TEST_CASE("a route with a position outside of the chain is refused") {
+  auto moves = moves_of<store_all>(source::value);
+  moves[3].position = 1'000'000;
+  CHECK_THROWS_WITH_AS(detail::plan_route(source::value, moves),
+                       doctest::Contains("the number of stages, found 1000000 in step 3 of the route"), input_error);
+}
+
+TEST_CASE("an arena that is too large for its places is refused") {
+  chain large = source::value;
+  large.batch = std::size_t{1} << 34;
+  const auto moves = moves_of<store_all>(source::value);
+  CHECK_THROWS_WITH_AS(detail::plan_route(large, moves), doctest::Contains("an arena of at most 256 GiB, found "), input_error);
+}

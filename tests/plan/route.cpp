@@ -57,3 +57,13 @@ TEST_CASE("route: what a policy is") {
   static_assert(!checkpoint_policy<nothing> && !checkpoint_policy<answers> && !checkpoint_policy<int>);
   CHECK(checkpoint_policy<sqrt_n>);
 }
+
+TEST_CASE("route: a position that no number of 32 bits has is not taken for another one") {
+  std::array<route_step, 2> moves{};
+  const chain c{};
+  route r{c, moves.data()};
+  r.forward((std::size_t{1} << 32) + 1);
+  r.backward(std::size_t{1} << 40);
+  CHECK(moves[0].position == 0xFFFFFFFFU);
+  CHECK(moves[1].position == 0xFFFFFFFFU);
+}

@@ -37,24 +37,30 @@ std::string compared(const std::vector<step_facts>& ranks) {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs is named with its ranks", T, float, double) {
-  const step_facts same{.steps = ~std::uint64_t{0}, .micro_batches = 3, .learning_rate = 1.0 / 3,
-                        .settings = 0x123456789ABCDEF0, .parameters = 0xFFFF0000FFFF0001};
+TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs is named with its ranks", T,
+                   float, double) {
+  const step_facts same{.steps = ~std::uint64_t{0},
+                        .micro_batches = 3,
+                        .learning_rate = 1.0 / 3,
+                        .settings = 0x123456789ABCDEF0,
+                        .parameters = 0xFFFF0000FFFF0001};
   CHECK(compared<T>({same}) == "");
   CHECK(compared<T>(std::vector<step_facts>(100, same)) == "");
   std::vector<step_facts> ranks(5, same);
   ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333333148; // the same number
   CHECK(compared<T>(ranks) == "");
   ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333334;
-  CHECK(compared<T>(ranks).find("expected the same learning rate on every rank, found 0.3333333333333333 on rank 0, "
-                                "0.3333333333333334 on rank 3, 0.3333333333333334 on rank 4; set it") != std::string::npos);
+  CHECK(compared<T>(ranks).find(
+            "expected the same learning rate on every rank, found 0.3333333333333333 on rank 0, "
+            "0.3333333333333334 on rank 3, 0.3333333333333334 on rank 4; set it") != std::string::npos);
   ranks[0].steps = 7; // named before the rate
   CHECK(compared<T>(ranks).find("expected the same number of steps so far on every rank, found 7 on rank 0, "
                                 "18446744073709551615 on rank 1") != std::string::npos);
   ranks.assign(5, same);
   ranks[4].parameters ^= 1;
-  CHECK(compared<T>(ranks).find("18446462603027742721 on rank 0, 18446462603027742720 on rank 4; something") !=
-        std::string::npos);
+  CHECK(
+      compared<T>(ranks).find("18446462603027742721 on rank 0, 18446462603027742720 on rank 4; something") !=
+      std::string::npos);
 }
 
 TEST_CASE("step_facts: each fact is found") {
@@ -62,11 +68,11 @@ TEST_CASE("step_facts: each fact is found") {
     std::vector<step_facts> ranks(2, step_facts{1, 1, 1, 1, 1});
     step_facts& f = ranks[1];
     switch (fact) {
-      case 0: f.steps = 2; break;
-      case 1: f.micro_batches = 2; break;
-      case 2: f.learning_rate = 2; break;
-      case 3: f.settings = 2; break;
-      default: f.parameters = 2;
+    case 0: f.steps = 2; break;
+    case 1: f.micro_batches = 2; break;
+    case 2: f.learning_rate = 2; break;
+    case 3: f.settings = 2; break;
+    default: f.parameters = 2;
     }
     CHECK(compared<float>(ranks) != "");
   }

@@ -67,7 +67,8 @@ TEST_CASE("updates: another optimizer needs as many states") {
   u.change(other);
   CHECK(u.optimizer().learning_rate == 0.5);
   other.kept = 2;
-  CHECK_THROWS_WITH_AS(u.change(other), doctest::Contains("an optimizer of 1 states, as before, found one of 2"), input_error);
+  CHECK_THROWS_WITH_AS(u.change(other),
+                       doctest::Contains("an optimizer of 1 states, as before, found one of 2"), input_error);
   other.kept = 1;
   other.learning_rate = -1;
   CHECK_THROWS_AS(u.change(other), input_error);

@@ -326,8 +326,8 @@ private:
   }
   std::string away_text(int rank, int other, std::uint64_t calls) const {
     const bool returned = state_of(rank).where.load() == presence::returned;
-    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") + std::to_string(calls) + " calls, but rank " +
-           std::to_string(other) + " has started call " + std::to_string(calls + 1);
+    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") +
+           std::to_string(calls) + " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
   }
   std::string late_text(std::uint64_t call) const {
     if (dropped_by_.load() >= 0) return dropped_text();

@@ -13,7 +13,8 @@ struct batch_message {
   static constexpr bool right() {
     static_assert(Batch::asked > 0,
                   "batch: a batch needs room for at least one sample; write batch<1> or more");
-    return Batch::asked > 0;
+    static_assert(Batch::asked <= Batch::most, "batch: a batch has room for at most 2^32 samples; is this a number of bytes?");
+    return Batch::asked > 0 && Batch::asked <= Batch::most;
   }
 };
 
@@ -24,6 +25,7 @@ struct batch_message {
 template <std::size_t N>
 struct batch : detail::batch_message {
   static constexpr std::size_t asked = N;
+  static constexpr std::size_t most = std::size_t{1} << 32; // beyond, bytes would overflow
   // After the error there is room for one, so that no other error follows.
   static constexpr std::size_t size = batch::template right<batch>() ? N : 1;
 };

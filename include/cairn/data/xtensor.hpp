@@ -17,9 +17,9 @@
 #endif
 
 #include <cairn/core/error.hpp>
-#include <cairn/core/owned_tensor.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/data/owned_tensor.hpp>
 
 namespace cairn {
 

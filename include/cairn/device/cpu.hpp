@@ -6,9 +6,11 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/workers.hpp>
@@ -46,7 +48,10 @@ public:
   private:
     static std::byte* allocate(std::size_t bytes) {
       if (bytes == 0) return nullptr;
-      void* const block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment});
+      void* const block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment}, std::nothrow);
+      if (block == nullptr)
+        throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
+                    " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       return static_cast<std::byte*>(std::memset(block, 0, detail::align_up(bytes)));
     }
 

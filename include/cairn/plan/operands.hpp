@@ -15,6 +15,8 @@ inline constexpr std::size_t regions = 7;
 
 // Where something lies: a region and how many times the alignment from its start.
 struct place {
+  static constexpr std::size_t most_bytes = alignment << 32; // 256 GiB in one region
+
   region where = region::none;
   std::uint32_t line = 0;
 

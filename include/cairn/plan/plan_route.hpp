@@ -19,6 +19,10 @@ namespace cairn::detail {
 // Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
 // forward pass along the chain and no backward pass.
 inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+  for (std::size_t k = 0; k < moves.size(); ++k)
+    if (moves[k].position >= c.size())
+      throw input_error("plan_route: expected positions below " + std::to_string(c.size()) + ", the number of stages, found " +
+                        std::to_string(moves[k].position) + " in step " + std::to_string(k) + " of the route");
   run_time_plan out;
   out.training = complete<at_run_time, at_run_time>(c, moves);
   const verdict v = prove<at_run_time>(c, out.training.ops());
@@ -27,6 +31,9 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
                 ", at op " + std::to_string(v.at));
   constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
   out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
+  if (out.memory.arena > place::most_bytes)
+    throw input_error("plan_route: expected an arena of at most 256 GiB, found " + std::to_string(out.memory.arena) +
+                      " bytes; take a smaller batch");
   return out;
 }
 

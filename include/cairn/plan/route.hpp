@@ -30,8 +30,8 @@ class route {
 public:
   constexpr explicit route(const chain& c, route_step* moves = nullptr) : chain_(&c), moves_(moves) {}
 
-  constexpr void forward(std::size_t position) { add({static_cast<std::uint32_t>(position), false}); }
-  constexpr void backward(std::size_t position) { add({static_cast<std::uint32_t>(position), true}); }
+  constexpr void forward(std::size_t position) { add({narrow(position), false}); }
+  constexpr void backward(std::size_t position) { add({narrow(position), true}); }
 
   // Forwards of [first, last).
   constexpr void forward(std::size_t first, std::size_t last) {
@@ -52,6 +52,11 @@ public:
   constexpr std::size_t size() const { return size_; }
 
 private:
+  // What is too large for a position is one that no chain has.
+  static constexpr std::uint32_t narrow(std::size_t position) {
+    constexpr std::uint32_t most = ~std::uint32_t{0};
+    return position < most ? static_cast<std::uint32_t>(position) : most;
+  }
   constexpr void add(route_step m) {
     if (moves_ != nullptr) moves_[size_] = m; // without an array it only counts
     ++size_;

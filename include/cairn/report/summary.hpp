@@ -256,4 +256,9 @@ network_summary summary() {
   return out;
 }
 
+template <class Model, class Batch, class T = float>
+network_summary summary() requires(Batch::size > 0) {
+  return summary<Model, Batch::size, T>();
+}
+
 } // namespace cairn

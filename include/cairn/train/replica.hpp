@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
-#include <cairn/core/owned_tensor.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/data/owned_tensor.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/function_of.hpp>

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include <cairn/core/owned_tensor.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/data/owned_tensor.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
@@ -66,7 +66,8 @@ public:
 protected:
   friend struct replica_access;
 
-  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes) : replica_(options, s, arena_bytes) {}
+  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes)
+      : replica_(options, s, arena_bytes) {}
 
   replica_of<Plan, Net, T, Device, Trains> replica_;
 

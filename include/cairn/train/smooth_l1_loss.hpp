@@ -8,6 +8,7 @@
 
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>
 #include <cairn/train/loss.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn {
 
@@ -26,6 +27,7 @@ struct SmoothL1Loss {
 
   template <class Queue, std::floating_point T>
   void run(Queue& queue, const loss_call<T, T>& call) const {
+    detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
   }
 };

@@ -87,10 +87,11 @@ private:
     std::size_t named = 0; // a job may have a thousand ranks
     for (std::size_t rank = 0; rank < ranks && named < 8; ++rank) {
       if (rank > 0 && word(all, rank, fact) == word(all, 0, fact)) continue;
-      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+      found +=
+          (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
     }
-    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
-                      advice[fact]);
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " +
+                      found + "; " + advice[fact]);
   }
 };
 
@@ -102,7 +103,8 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bits) {
   for (std::size_t i = 0; i + sizeof state <= bits.size(); i += sizeof state) {
     std::array<std::uint64_t, lanes> words{};
     std::memcpy(words.data(), bits.data() + i, sizeof words);
-    for (std::size_t k = 0; k < lanes; ++k) state[k] = std::rotl((state[k] ^ words[k]) * 0x9E3779B97F4A7C15U, 31);
+    for (std::size_t k = 0; k < lanes; ++k)
+      state[k] = std::rotl((state[k] ^ words[k]) * 0x9E3779B97F4A7C15U, 31);
   }
   std::uint64_t all = bits.size();
   for (const std::uint64_t s : state) all = std::rotl((all ^ s) * 0x9E3779B97F4A7C15U, 31);

@@ -75,6 +75,9 @@ public:
       fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
+  static_assert(plan::trained::arena <= detail::place::most_bytes,
+                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
+
   // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
   static constexpr detail::fingerprint print = detail::fingerprint_of<plan, T>(buckets.buckets());
 
@@ -154,15 +157,22 @@ public:
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
   // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
-  std::span<const T> gradients() {
-    static_assert(
-        !fused,
-        "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
-        "never all of them; train without fused_update to look at them");
+  std::span<T> gradients() {
+    static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
+                          "never all of them; train without fused_update to look at them");
     if (applied_scale_ != 1)
       for (T& g : gradients_.all()) g *= static_cast<T>(applied_scale_);
     applied_scale_ = 1;
     return gradients_.all();
+  }
+  // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
+  template <class F>
+  void for_each_gradient(F&& f) {
+    this->for_each([&](named_parameter<T> q) {
+      if (q.is_frozen) return;
+      q.numbers = {gradients().data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
+      f(q);
+    });
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
   std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }

@@ -41,7 +41,8 @@ struct Fragile {
 using Net = Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, Fragile, Linear<16, 16>, ReLU,
                        Linear<16, testing::classes>>;
 template <class Model = Net, class Optimizer = SGD>
-using replica_trainer = trainer<ddp<Model, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, Optimizer, batch<6>>;
+using replica_trainer =
+    trainer<ddp<Model, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, Optimizer, batch<6>>;
 
 // The texts that the ranks of a job get from body(trainer, rank), and whether all have the parameters of rank 0.
 struct outcome {
@@ -105,14 +106,17 @@ TEST_CASE("ddp: micro-batches and numbers of the optimizer that differ are named
     t.step(s.x, s.y);
   });
   for (const std::string& text : accumulated.texts)
-    CHECK(has(text, "the same number of micro-batches on every rank, found 1 on rank 0, 2 on rank 2; call accumulate()"));
+    CHECK(has(
+        text,
+        "the same number of micro-batches on every rank, found 1 on rank 0, 2 on rank 2; call accumulate()"));
   CHECK(accumulated.unchanged());
 
   const auto decayed = job([](auto& t, int rank, const samples<>& s) {
     if (rank != 0) t.optimizer({.learning_rate = 0.1, .weight_decay = 0.01});
     t.step(s.x, s.y);
   });
-  for (const std::string& text : decayed.texts) CHECK(has(text, "the same numbers of the loss and the optimizer"));
+  for (const std::string& text : decayed.texts)
+    CHECK(has(text, "the same numbers of the loss and the optimizer"));
   CHECK(decayed.unchanged());
 }
 
@@ -146,7 +150,8 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
   }
 }
 
-TEST_CASE("ddp: a rank that fails in backward leaves no parameter of any rank updated, whatever has arrived") {
+TEST_CASE(
+    "ddp: a rank that fails in backward leaves no parameter of any rank updated, whatever has arrived") {
   const outcome out = job([](auto& t, int rank, const samples<>& s) {
     backward_fails = rank == 1;
     t.step(s.x, s.y);

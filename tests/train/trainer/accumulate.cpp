@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <cairn/train/trainer.hpp>
@@ -44,6 +45,23 @@ TEST_CASE("trainer: micro-batches of any size add their gradients in order") {
     CHECK(t.gradients()[i] == sum * static_cast<float>(1.0 / 3));
     CHECK(t.parameters()[i] == doctest::Approx(before[i] - 0.5F * sum / 3).epsilon(1e-5));
   }
+}
+
+TEST_CASE("trainer: gradients are shown by the names of their parameters") {
+  const samples a(6, 1);
+  one_trainer t{SGD{.learning_rate = 0.5}, {.seed = 3}};
+  std::vector<std::string> parameters, gradients;
+  t.for_each([&](const named_parameter<float>& q) { parameters.push_back(q.name); });
+  t.step(a.x, a.y);
+  const float* last = nullptr;
+  t.for_each_gradient([&](const named_parameter<float>& q) {
+    gradients.push_back(q.name);
+    CHECK(q.numbers.data() >= t.gradients().data());
+    CHECK(q.numbers.data() + q.numbers.size() <= t.gradients().data() + t.gradients().size());
+    CHECK(q.numbers.data() != last);
+    last = q.numbers.data();
+  });
+  CHECK(gradients == parameters);
 }
 
 TEST_CASE("trainer: gradients start anew after a step") {

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/core/owned_tensor.hpp>
+#include <cairn/data/owned_tensor.hpp>
 
 using namespace cairn;
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/net/blueprint.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/report/schedule_picture.hpp>
+#include <cairn/report/summary.hpp>
+#include <cairn/report/svg.hpp>
+#include <cairn/report/timeline.hpp>
+#include <cairn/train/ddp.hpp>
+
+namespace cairn {
+
+//   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
+//
+// Draws one training step of a model, before anything has run, and writes the picture to a file: which stage runs when,
+// what is stored, the bytes that live meanwhile, and with ddp<> when each bucket leaves. Model is whatever a trainer takes.
+template <class Model, class Batch, class T = float>
+void draw_schedule(const std::string& file) {
+  using replica = detail::replica<Model>;
+  using model = typename replica::model;
+  using plan = blueprint_of<model, Batch::size, T, typename replica::update>;
+  using plain = typename detail::without_checkpoint<model>::type;
+  std::vector<bucket_departure> leaving;
+  if constexpr (replica::distributed && !plan::fused)
+    leaving =
+        departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
+  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole,
+                            plan::training.ops(), plan::trained::memory.live, leaving};
+  write_svg(file,
+            draw_schedules(
+                std::span(&panel, 1),
+                {.title = "One training step of " + std::to_string(Batch::size) + " samples",
+                 .stage_names = stage_names<plan>(),
+                 .store_all_peak =
+                     blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
+}
+
+} // namespace cairn

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/checkpoint.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/net/repeat.hpp>
+#include <cairn/net/sequential.hpp>
+#include <cairn/report/draw_schedule.hpp>
+#include <cairn/train/ddp.hpp>
+
+using namespace cairn;
+
+namespace {
+
+using Net = Sequential<Linear<8, 16>, ReLU, Repeat<4, Linear<16, 16>>, Linear<16, 4>>;
+
+template <class Model>
+std::string drawn() {
+  const std::string file = "draw_schedule_test.svg";
+  draw_schedule<Model, batch<32>>(file);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::remove(file.c_str());
+  return text.str();
+}
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("draw_schedule: one line draws the step of whatever a trainer takes") {
+  const std::string plain = drawn<Net>();
+  CHECK(has(plain, "<svg"));
+  CHECK(has(plain, "One training step of 32 samples"));
+  CHECK(has(plain, "store_all"));
+  CHECK(!has(plain, "recompute"));
+  const std::string checkpointed = drawn<checkpoint<sqrt_n, Net>>();
+  CHECK(has(checkpointed, "sqrt_n"));
+  CHECK(has(checkpointed, "recompute"));
+  CHECK(!has(checkpointed, "bucket"));
+  CHECK(has(drawn<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>>(), "bucket"));
+  CHECK(has(drawn<ddp<fused_update<Net>, threads::rank>>(), "<svg"));
+}
