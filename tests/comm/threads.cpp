@@ -399,7 +399,8 @@ TEST_CASE("threads: too many calls in flight are an error, and the group serves 
 }
 
 TEST_CASE("threads: options that make no sense are refused") {
-  CHECK_THROWS_WITH_AS(threads(0), "threads: the number of ranks is 0, but must be 1 or more", input_error);
+  CHECK_THROWS_WITH_AS(threads(0), doctest::Contains("threads: the number of ranks is 0, but must be 1 to 1024"), input_error);
+  CHECK_THROWS_WITH_AS(threads(100'000), doctest::Contains("is 100000, but must be 1 to 1024"), input_error);
   CHECK_THROWS_AS(threads(2, {.max_in_flight = 0}), input_error);
   CHECK_THROWS_AS(threads(2, {.deadline = 0ms}), input_error);
   threads{2, {.deadline = std::chrono::milliseconds::max()}}.run([&](threads::rank& rank) {

@@ -223,3 +223,9 @@ TEST_CASE("summary: the Markdown form keeps the indentation") {
   CHECK(text.find("| \u00a0\u00a0ReLU x 2") != std::string::npos);
   CHECK(text.find("| peak of activations") != std::string::npos);
 }
+
+TEST_CASE("summary: the batch is a number or the trainer's batch<N>, and several tensors are no obstacle") {
+  using Masked = Sequential<Inputs<dims<8>, constant<8>>, Linear<8, 8>, testing::Masked<>, Linear<8, 4>>;
+  CHECK(summary<Masked, batch<16>>().text() == summary<Masked, 16>().text());
+  CHECK(summary<Masked, batch<16>>().parameters == 72 + 36);
+}

@@ -16,3 +16,8 @@ TEST_CASE_TEMPLATE("SmoothL1Loss: PyTorch's numbers", T, float, double) {
   CHECK((loss_distance_from_torch<SmoothL1Loss, T, T>("smooth_l1_beta", {5}, {.beta = 0.25}) < tolerance));
   CHECK((loss_distance_from_torch<SmoothL1Loss, T, T>("smooth_l1_beta_0", {5}, {.beta = 0}) < tolerance));
 }
+
+TEST_CASE("SmoothL1Loss: a beta below 0 is refused") {
+  CHECK_THROWS_WITH_AS((loss_distance_from_torch<SmoothL1Loss, float, float>("smooth_l1", {5}, {.beta = -1})),
+                       doctest::Contains("a beta of 0 or more, found -1"), input_error);
+}

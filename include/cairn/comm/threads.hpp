@@ -127,13 +127,16 @@ public:
 
   explicit threads(int ranks) : threads(ranks, options{}) {}
   threads(int ranks, options chosen) : ranks_(ranks), options_(chosen) {
-    if (ranks < 1)
-      throw input_error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 or more");
+    if (ranks < 1 || ranks > most_ranks)
+      throw input_error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 to " +
+                        std::to_string(most_ranks) + ", as each is a thread and has another one that works for all");
     if (chosen.max_in_flight < 1) throw input_error("threads: max_in_flight is 0, but must be 1 or more");
     if (chosen.deadline.count() < 1) throw input_error("threads: the deadline must be 1 ms or more");
     // A year: longer than any wait, and no overflow.
     options_.deadline = std::min<std::chrono::milliseconds>(chosen.deadline, std::chrono::hours(24 * 365));
   }
+
+  static constexpr int most_ranks = 1024;
 
   int size() const { return ranks_; }
 

@@ -56,9 +56,9 @@ template <std::size_t S>
 struct revolve : detail::revolve_message {
   static constexpr const char* remark = "counts stages, whatever their bytes";
   static constexpr std::size_t asked = S;
-  static constexpr std::size_t inputs = revolve::template right<revolve>() ? S : 1; // after an error it goes on
+  static constexpr std::size_t most = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), inputs); }
+  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), most); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.

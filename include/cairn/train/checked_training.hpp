@@ -152,7 +152,7 @@ struct training_diagnostic {
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
-    else if constexpr (Batch::asked == 0) return type_of<Batch>{};
+    else if constexpr (Batch::asked == 0 || Batch::asked > Batch::most) return type_of<Batch>{};
     else if constexpr (!std::floating_point<T>) return type_of<fifth_argument<T>>{};
     else if constexpr (!device<Device>) return type_of<sixth_argument<Device>>{};
     else return on<typename Device::queue>();
