@@ -317,26 +317,31 @@ private:
   // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
   // the one that has been on its way for long enough comes back and is used.
   void begin_updates() {
-    begin_update();
     updated_ = 0;
     gradients_.go_to_bucket(0);
   }
   void use_finished(std::size_t end) {
     const std::size_t before = gradients_.on_the_way().left();
+    if (before == 0 && buckets.size() > 0 && end >= buckets[0].end) begin_update();
     gradients_.on_the_way().send(comm(), compute(), end);
     if (gradients_.on_the_way().left() == before) return; // a layer inside a bucket
     while (updated_ + distribution::update::in_flight <= gradients_.on_the_way().left()) use_bucket(updated_++);
     gradients_.go_to_bucket(gradients_.on_the_way().left());
   }
   void use_bucket(std::size_t b) {
-    if (b == 0) gradients_.on_the_way().compare(comm(), compute());
     gradients_.on_the_way().wait(compute(), b);
     update_bucket(b, 1.0 / static_cast<double>(comm().size()));
     const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
 
+  // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
+  // right.
   void begin_update() {
+    micro_batches_ = 0;
+    guard_.leave();
+    gradients_.on_the_way().compare(comm(), compute());
+    guard_.enter(true);
     learning_rate_ = learning_rate();
     ++steps_;
   }
@@ -347,10 +352,6 @@ private:
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
-    micro_batches_ = 0;
-    guard_.leave(); // whatever the ranks differ in they all see, and can set right
-    gradients_.on_the_way().compare(comm(), q);
-    guard_.enter(true);
     begin_update();
     if (max_norm() > 0) {
       double squares = 0;
@@ -362,8 +363,8 @@ private:
     applied_scale_ = scale;
   }
   void update() requires(fused) { // what is still on its way at the end
+    if (buckets.size() == 0) begin_update();
     while (updated_ < buckets.size()) use_bucket(updated_++);
-    micro_batches_ = 0;
     guard_.leave();
   }
 

@@ -84,6 +84,14 @@ TEST_CASE("ddp: a learning rate that was changed on one rank stops all before an
   const outcome fused = job<replica_trainer<fused_update<Net>>>(other_rate);
   CHECK(has(fused.texts[0], "found 0.1 on rank 0, 0.05 on rank 1"));
   CHECK(fused.unchanged());
+  const outcome mended = job<replica_trainer<fused_update<Net>>>([&](auto& t, int rank, const samples<>& s) {
+    CHECK(has(text_of([&] { other_rate(t, rank, s); }), "found 0.1 on rank 0, 0.05 on rank 1"));
+    t.learning_rate(0.1);
+    t.step(s.x, s.y);
+    CHECK(t.steps() == 2);
+  });
+  CHECK(mended.texts == std::array<std::string, 3>{});
+  CHECK(mended.alike());
 }
 
 TEST_CASE("ddp: what is wrong with a step can be set right, and the ranks go on together") {
