@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // The reduction of a product is cut into blocks of equal length, except the last. The length is a function of
