@@ -56,11 +56,12 @@ public:
 
   class queue;
 
-  cpu() : cpu(options{1}) {}
+  // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
+  cpu();
   explicit cpu(options wanted);
-  cpu(cpu&&) noexcept = default;
-  cpu& operator=(cpu&&) noexcept = default;
-  ~cpu() = default;
+  cpu(cpu&&) noexcept;
+  cpu& operator=(cpu&&) noexcept;
+  ~cpu();
 
   queue& compute() { return *queue_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
@@ -117,6 +118,10 @@ private:
 };
 
 inline cpu::cpu(options wanted) : queue_(std::make_unique<queue>(wanted.threads)) {}
+inline cpu::cpu() : cpu(options{1}) {}
+inline cpu::cpu(cpu&&) noexcept = default;
+inline cpu& cpu::operator=(cpu&&) noexcept = default;
+inline cpu::~cpu() = default;
 
 static_assert(device<cpu>);
 
