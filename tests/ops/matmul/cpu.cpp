@@ -120,8 +120,13 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
       o.multiply(device.compute(), isa, with_relu);
       for (std::size_t i = 0; i < o.m; ++i)
         for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(i, j)) == (i == 4));
-      o.multiply(device.compute(), isa, with_mask); // where the mask is not positive, even NaN becomes 0
-      for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(4, j)) == (o.mask.view()(4, j) > 0));
+      o.mask.view()(4, 7) = nan;
+      o.mask.view()(5, 20) = nan;
+      operands<T> expected = o;
+      o.multiply(device.compute(), isa, with_mask); // where the mask is 0 or less, even NaN becomes 0
+      for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(4, j)) == !(o.mask.view()(4, j) <= 0));
+      expected.multiply(device.compute(), isa, 0); // and where it is NaN, what came comes through
+      CHECK(o.c.view()(5, 20) == expected.c.view()(5, 20));
     }
 }
 

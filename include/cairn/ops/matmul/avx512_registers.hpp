@@ -50,8 +50,9 @@ struct avx512_register {
     else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, every{}, 4);
     else return avx2_register<T>::multiply_add(x, y, z);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return x > 0 ? y : vector{};
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) {
+    return x <= 0 ? vector{} : y;
   }
 
 private:

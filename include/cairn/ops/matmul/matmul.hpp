@@ -14,7 +14,7 @@ namespace cairn {
 enum class transpose : unsigned char { none, first, second };
 
 // What a product does with an element before it is written, while it is still in a register. In this order:
-//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) > 0 ? v : 0;
+//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
 //   c(i, j) = v
 template <class T>
 struct epilogue {

@@ -40,7 +40,7 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
       if (then.bias != nullptr) sum += then.bias[j];
       sum = activated(then.then, sum);
       if (then.addend.data != nullptr) sum += then.addend(i, j);
-      if (then.mask.data != nullptr && !(then.mask(i, j) > T{0})) sum = T{0};
+      if (then.mask.data != nullptr && then.mask(i, j) <= T{0}) sum = T{0};
       c(i, j) = sum;
     }
     if (then.row_sums != nullptr) {

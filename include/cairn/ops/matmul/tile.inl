@@ -99,8 +99,7 @@ struct CAIRN_TILE {
     if (then.mask.data != nullptr) {
       const std::size_t stride = then.mask.stride;
       const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::where_positive(load(shown + I / Columns * stride + I % Columns * width, lanes),
-                                           sums[I])),
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])),
        ...);
     }
     const std::size_t stride = whole.c.stride;
