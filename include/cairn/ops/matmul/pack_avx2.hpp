@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/avx2_registers.hpp>
 
 namespace cairn::detail {
@@ -160,33 +161,55 @@ CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::s
   }
 }
 
-// to[j] = the sum over p of from[p * stride + j], in ascending order of p, for j in [0, columns).
+// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
+template <class T, std::size_t Registers, bool Partial>
+struct column_sums {
+  using registers = avx2_register<T>;
+  static constexpr std::size_t width = registers::width;
+  static constexpr std::size_t columns = Registers * width;
+  alignas(32) double totals[columns];
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
+                                                     typename registers::mask lanes) {
+    using four = typename simd<T, 4 * sizeof(T)>::loose;
+    using totals_of_four = typename simd<double, 32>::loose;
+    for (double& total : totals) total = 0;
+    alignas(32) T chains[columns];
+    for (std::size_t p = 0; p < depth;) {
+      typename registers::vector chain[Registers];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
+      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
+        const T* const row = from + p * stride;
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Registers; ++i)
+          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
+      }
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
+      for (std::size_t j = 0; j < columns; j += 4)
+        *reinterpret_cast<totals_of_four*>(totals + j) += __builtin_convertvector(
+            *reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+    }
+  }
+};
+
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns,
                                         std::size_t depth) {
-  using registers = avx2_register<T>;
-  constexpr std::size_t width = registers::width;
+  constexpr std::size_t width = avx2_register<T>::width;
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {
-    typename registers::vector a = registers::fill(0), b = a, c = a, d = a;
-    for (std::size_t p = 0; p < depth; ++p) {
-      const T* const row = from + p * stride + j;
-      a = registers::add(a, registers::load(row));
-      b = registers::add(b, registers::load(row + width));
-      c = registers::add(c, registers::load(row + 2 * width));
-      d = registers::add(d, registers::load(row + 3 * width));
-    }
-    registers::store(to + j, a);
-    registers::store(to + j + width, b);
-    registers::store(to + j + 2 * width, c);
-    registers::store(to + j + 3 * width, d);
+    column_sums<T, 4, false> sums;
+    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
+    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
   }
   for (; j < columns; j += width) {
-    const typename registers::mask lanes = registers::first(std::min(width, columns - j));
-    typename registers::vector sum = registers::fill(0);
-    for (std::size_t p = 0; p < depth; ++p)
-      sum = registers::add(sum, registers::load(from + p * stride + j, lanes));
-    registers::store(to + j, sum, lanes);
+    const std::size_t count = std::min(width, columns - j);
+    column_sums<T, 1, true> sums;
+    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
+    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
   }
 }
 
