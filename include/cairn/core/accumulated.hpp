@@ -3,6 +3,8 @@
 
 #include <concepts>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 namespace detail {

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 namespace detail {

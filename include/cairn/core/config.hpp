@@ -2,6 +2,19 @@
 // The only macros of the library: its version, and what the compiler and the machine can do.
 #pragma once
 
+// A compiler that is too old, or is told to be, stops here with one sentence. It stands where the name of a header
+// should: after an #error compilers go on and add a thousand errors of their own, but none goes on without a header.
+// Every header comes by here, through those that it includes, before anything that C++17 cannot read.
+#if defined(__clang__) && __clang_major__ < 14
+#include "Cairn needs clang 14 or g++ 11, or newer ones: found an older clang"
+#elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ < 11
+#include "Cairn needs g++ 11 or clang 14, or newer ones: found an older g++"
+#elif __cplusplus < 201703L
+#include "Cairn needs C++20, found C++14 or older: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
+#elif __cplusplus < 202002L
+#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
+#endif
+
 #define CAIRN_VERSION_MAJOR 0
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0

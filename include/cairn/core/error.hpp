@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // Everything that Cairn throws is an error. The text says what was expected, what was found, where, and what to do. The

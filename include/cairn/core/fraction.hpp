@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // A number as a template argument: Dropout<percent<10>>, LayerNorm<64, fraction{1, 100000}>. Where the compiler takes

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // Every buffer starts at a multiple of this many bytes: a cache line, and a full vector register.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // A list of types, one of them at each position.

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // The capacity of an array whose size is known only when the program runs.

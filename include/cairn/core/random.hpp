@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // Random numbers are a function of where they are used, not of how many were drawn before: a recomputed Dropout

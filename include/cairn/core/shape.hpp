@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <initializer_list>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // The extents of one sample, outermost first; the batch is never part of a shape. Images lie as (height, width,

@@ -61,6 +61,7 @@ public:
 
   class queue;
 
+  // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
   cpu();
   explicit cpu(options wanted);
   cpu(cpu&&) noexcept;

@@ -4,6 +4,8 @@
 #include <concepts>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // A device is where bytes live and in what order work on them happens.

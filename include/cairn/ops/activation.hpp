@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // Activations that a product can apply to its result while it is still in registers, and whose derivative

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // The queue of a device that lacks an op: every queue is converted to it, and every op is declared for it and

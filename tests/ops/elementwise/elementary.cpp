@@ -51,6 +51,14 @@ TEST_CASE("elementary: error bounds on every instruction set") {
         1e-6);
 }
 
+// Linear steps meet few of the exponents below 1e-30.
+TEST_CASE("elementary: the square root of every exponent, down to the smallest number") {
+  const auto exact = [](double x) { return std::sqrt(x); };
+  for (int exponent = -149; exponent < 128; ++exponent)
+    CHECK(largest_error(square_root{}, std::ldexp(1.0, exponent), std::ldexp(1.9999, exponent), exact, 999) < 1.2e-7);
+  CHECK(detail::square_root(0x1p-149F) == std::sqrt(0x1p-149F));
+}
+
 TEST_CASE("elementary: bits do not depend on where an element lies") {
   CHECK(bits_stay(exponential{}, -110, 90));
   CHECK(bits_stay(square_root{}, 0, 5));

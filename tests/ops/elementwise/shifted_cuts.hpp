@@ -64,8 +64,8 @@ std::vector<T> steps(double low, double high, std::size_t count) {
 
 // The largest relative error of f(x), as each instruction set computes it, against exact(x) in double.
 template <class F, class Exact>
-double largest_error(const F& f, double low, double high, const Exact& exact) {
-  const std::vector<float> x = steps<float>(low, high, 200001);
+double largest_error(const F& f, double low, double high, const Exact& exact, std::size_t count = 200001) {
+  const std::vector<float> x = steps<float>(low, high, count);
   std::vector<float> y(x.size());
   double largest = 0;
   for (const auto set : instruction_sets()) {

@@ -36,7 +36,7 @@ TEST_CASE_TEMPLATE("matmul: packing as the plain kernels pack, and nothing beyon
 TEST_CASE_TEMPLATE("matmul: sums of columns as the plain kernels make them", T, float, double) {
   if (widest_instruction_set() < instruction_set::avx2) return;
   for (const std::size_t columns : {1U, 3U, 8U, 10U, 31U, 32U, 33U, 100U})
-    for (const std::size_t depth : {0U, 1U, 32U, 129U}) {
+    for (const std::size_t depth : {0U, 1U, 15U, 16U, 17U, 32U, 129U}) {
       grid<T> from(depth, columns, 2, 3);
       std::vector<T> sums(columns + 8, T{77});
       std::vector<T> expected = sums;

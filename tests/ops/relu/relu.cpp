@@ -6,6 +6,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +19,7 @@ namespace {
 
 // The formula, in double.
 double forward(double x) { return x < 0 ? 0 : x; }
-double backward(double dy, double y) { return y > 0 ? dy : 0; }
+double backward(double dy, double y) { return y <= 0 ? 0 : dy; }
 
 template <class T>
 void check(double tolerance) {
@@ -47,11 +49,25 @@ TEST_CASE("relu: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::relu_element{}, std::array{steps<double>(-3, 3, 203)}));
 }
 
-TEST_CASE("relu: NaN stays visible") {
+// Measured with PyTorch 2.15: threshold_backward gives 0 where x <= 0, whatever the gradient is, and else the gradient.
+TEST_CASE_TEMPLATE("relu: NaN and infinity go forward and back as in PyTorch", T, float, double) {
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
   cpu device;
-  float x = NAN;
-  relu_forward(device.compute(), 1, &x, &x);
-  CHECK(std::isnan(x));
+  struct {
+    T x, y, dy, dx;
+  } const cases[] = {{nan, nan, 3, 3}, {nan, nan, nan, nan}, {nan, nan, infinity, infinity}, {2, 2, nan, nan},
+                     {-1, 0, nan, 0},  {0, 0, nan, 0},       {-1, 0, infinity, 0},           {-infinity, 0, 1, 0}};
+  for (const auto& [x, y, dy, dx] : cases)
+    for (const std::size_t count : {1U, 16U, 19U}) {
+      std::vector<T> value(count, x), gradient(count, dy);
+      relu_forward(device.compute(), count, value.data(), static_cast<const T*>(value.data()));
+      relu_backward(device.compute(), count, gradient.data(), static_cast<const T*>(gradient.data()),
+                    static_cast<const T*>(value.data()));
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK((std::isnan(y) ? std::isnan(value[i]) : value[i] == y));
+        CHECK((std::isnan(dx) ? std::isnan(gradient[i]) : gradient[i] == dx));
+      }
+    }
 }
 
 TEST_CASE("relu: the bits of a product's activation") {

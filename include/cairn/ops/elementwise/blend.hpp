@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // condition ? a : b on the bits of the values. An ordinary ?: lets g++ 12 move the computation of one side

@@ -46,13 +46,16 @@ inline double exponential(double x) { return std::exp(x); }
 // The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
 // errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
 // made by halving the exponent: 3e-2, 2e-3, 5e-6, then as exact as float; a last step for x times it takes
-// its rounding back.
-[[gnu::always_inline]] inline float square_root(float x) {
+// its rounding back. What is smaller than 2^-100 is taken times 2^48 and its root back by 2^-24, both exactly: a number
+// that is not normal has no exponent to halve, and the differences of the last step have to be normal too.
+[[gnu::always_inline]] inline float square_root(float given) {
+  const bool small = given < 0x1p-100F;
+  const float x = given * blend(small, 0x1p48F, 1.0F);
   float inverse = std::bit_cast<float>(0x5F375A86U - (std::bit_cast<std::uint32_t>(x) >> 1));
   for (int i = 0; i < 3; ++i) inverse *= 1.5F - 0.5F * x * inverse * inverse;
   const float root = x * inverse;
   const float better = root + 0.5F * inverse * (x - root * root);
-  return blend(x > 0x1.FFFFFEp127F, x, better);
+  return blend(x > 0x1.FFFFFEp127F, x, better * blend(small, 0x1p-24F, 1.0F));
 }
 inline double square_root(double x) { return std::sqrt(x); }
 

@@ -9,6 +9,12 @@
 
 namespace cairn::detail {
 
+// Sums over rows, one for each column, are taken in chains of so many rows, each from zero in the type of the elements; the
+// chains are added in double, in ascending order, and rounded in the end. One chain of floats over a million rows is off by
+// 1e-2, chains of 16 by at most 3e-7, while adding each row in double would cost half as much again. Sums of up to 16 rows
+// have the bits of one chain.
+inline constexpr std::size_t sum_chain = 16;
+
 // A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
 // items are cut depends on their number alone, so the bits do not depend on the number of threads, and
 // nothing is allocated.

@@ -57,8 +57,9 @@ struct avx2_register {
     if constexpr (width == 8) return __builtin_ia32_vfmaddps256(x, y, z);
     else return __builtin_ia32_vfmaddpd256(x, y, z);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector where_positive(vector x, vector y) {
-    return x > 0 ? y : vector{};
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) {
+    return x <= 0 ? vector{} : y;
   }
 };
 

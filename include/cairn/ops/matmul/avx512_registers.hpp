@@ -46,15 +46,23 @@ struct avx512_register {
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) { return x > y ? x : y; }
   // For 64 bytes the instruction has a mask (here every element) and a rounding (4: as the processor is set).
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, first(width), 4);
-    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, first(width), 4);
+    if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, every{}, 4);
+    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, every{}, 4);
     else return avx2_register<T>::multiply_add(x, y, z);
   }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector where_positive(vector x, vector y) {
-    return x > 0 ? y : vector{};
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) {
+    return x <= 0 ? vector{} : y;
   }
 
 private:
+  // A mask of all elements: g++ takes one of 16 as signed, clang as unsigned.
+  struct every {
+    [[gnu::always_inline]] constexpr operator short() const { return -1; }
+    [[gnu::always_inline]] constexpr operator unsigned short() const { return 0xFFFF; }
+    [[gnu::always_inline]] constexpr operator unsigned char() const { return 0xFF; }
+  };
+
   // g++ takes these addresses as those of elements, clang as those of vectors.
   template <class U>
   struct either {

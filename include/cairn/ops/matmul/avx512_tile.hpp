@@ -10,6 +10,7 @@
 
 #include <cairn/ops/matmul/avx512_registers.hpp>
 #include <cairn/ops/matmul/product.hpp>
+#include <cairn/ops/matmul/reduction.hpp>
 
 namespace cairn::detail {
 

@@ -44,7 +44,7 @@ void finish_vector(const product<T>& whole, std::size_t row, std::size_t column,
   if (then.bias != nullptr) v += vector::load(then.bias + column);
   if (then.then == activation::relu) v = vector::where(~(v < zero), v); // NaN stays
   if (then.addend.data != nullptr) v += vector::load(&then.addend(row, column));
-  if (then.mask.data != nullptr) v = vector::where(vector::load(&then.mask(row, column)) > zero, v);
+  if (then.mask.data != nullptr) v = vector::where(~(vector::load(&then.mask(row, column)) <= zero), v);
   std::memcpy(&whole.c(row, column), &v, sizeof v);
 }
 
@@ -62,7 +62,7 @@ void finish_row(const product<T>& whole, std::size_t row, std::size_t column, st
     if (then.bias != nullptr) v += then.bias[column + j];
     v = activated(then.then, v);
     if (then.addend.data != nullptr) v += then.addend(row, column + j);
-    if (then.mask.data != nullptr && !(then.mask(row, column + j) > T{0})) v = T{0};
+    if (then.mask.data != nullptr && then.mask(row, column + j) <= T{0}) v = T{0};
     whole.c(row, column + j) = v;
   }
 }

@@ -14,7 +14,7 @@ namespace cairn {
 enum class transpose : unsigned char { none, first, second };
 
 // What a product does with an element before it is written, while it is still in a register. In this order:
-//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) > 0 ? v : 0;
+//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
 //   c(i, j) = v
 template <class T>
 struct epilogue {
@@ -35,12 +35,11 @@ struct epilogue {
 // Rows may be apart by any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is
 // then zero.
 //
-// An element's bits depend on its operands alone. It is one chain of fused multiply-adds in ascending order
-// of k over each reduction block (see reduction.hpp), and the blocks are added in ascending order. So they do
-// not depend on where in c the element lies, on how many rows or threads the call has, or on what the
-// epilogue does after. A row sum is one chain of additions, likewise. Without fused multiply-add in the
-// machine, or with a CBLAS in its place, the same is true for any number of threads, but the last bits are
-// others; with a CBLAS also for other numbers of rows.
+// An element's bits depend on its operands alone. It is made of chains of fused multiply-adds in ascending order of k, which
+// are added in ascending order too (see reduction.hpp). So they do not depend on where in c the element lies, on how many
+// rows or threads the call has, or on what the epilogue does after. A row sum is made of chains of additions, which are
+// added in double (see sums.hpp). Without fused multiply-add in the machine, or with a CBLAS in its place, the same is true
+// for any number of threads, but the last bits of the product are others; with a CBLAS also for other numbers of rows.
 template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form,

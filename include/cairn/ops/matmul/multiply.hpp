@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
@@ -70,7 +71,7 @@ void pack_sliver(const product<T>& whole, const sliver<T>& s, T* to, const T* fr
   else Kernels::pack_transposed(to, s.b_step, from, whole.b_column, s.columns, s.depth);
 }
 
-// The sums of rows of op(a), each one chain of additions.
+// The sums of rows of op(a), in chains: see sums.hpp.
 template <class Kernels, class T>
 void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_end) {
   T* const sums = whole.then.row_sums;
@@ -80,9 +81,14 @@ void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_en
     return;
   }
   for (std::size_t i = row_begin; i < row_end; ++i) {
-    T sum = 0;
-    for (std::size_t p = 0; p < whole.size.k; ++p) sum += whole.a[i * whole.a_row + p * whole.a_step];
-    sums[i] = sum;
+    const T* const row = whole.a + i * whole.a_row;
+    double sum = 0;
+    for (std::size_t p = 0; p < whole.size.k;) {
+      T chain = 0;
+      for (const std::size_t end = std::min(whole.size.k, p + sum_chain); p < end; ++p) chain += row[p * whole.a_step];
+      sum += static_cast<double>(chain);
+    }
+    sums[i] = static_cast<T>(sum);
   }
 }
 
@@ -100,8 +106,10 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
   T* const packed = reinterpret_cast<T*>(scratch.data());
   T* const carry = packed + room / 4 * 3;
 
+  alignas(64) T before[tile_bytes / sizeof(T)];
   sliver<T> s;
   s.whole = &whole;
+  s.before = before;
   s.carry_row = by.columns;
   for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
     const std::size_t j1 = std::min(part.column_end, j0 + by.columns);

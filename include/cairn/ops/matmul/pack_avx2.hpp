@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/avx2_registers.hpp>
 
 namespace cairn::detail {
@@ -15,6 +16,33 @@ namespace cairn::detail {
 // Packing moves every number of b once, so it matters where there are few rows to use it: a product of 32
 // rows spends a tenth of its time here. The AVX-512 kernels pack by these functions too: in large products
 // the time is that of reading b, in small ones squares of 8 waste less at the ends than squares of 16.
+
+// The elements of a and b, counted through, that the numbers name. g++ 11 has this under another name and for vectors of
+// one length only, so that halves side by side are a function of their own. No pack of numbers: nvcc does not hand it on.
+template <int A, int B, int C, int D>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D);
+#else
+  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
+#endif
+}
+template <int A, int B, int C, int D, int E, int F, int G, int H>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
+#else
+  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
+#endif
+}
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
+                                                                                     simd<float, 16>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
+#endif
+}
 
 // Turns W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j].
 // Rows from `columns` on and elements from `depth` on are taken as zero if Ragged, else they must be there. (No lambdas:
@@ -55,42 +83,42 @@ private:
       if constexpr (Ragged) {
         const vector upper = row(j);
         const vector lower = row(j + 4);
-        near[j] = __builtin_shufflevector(upper, lower, 0, 1, 2, 3, 8, 9, 10, 11);
-        far[j] = __builtin_shufflevector(upper, lower, 4, 5, 6, 7, 12, 13, 14, 15);
+        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
+        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
       } else {
         using half = typename simd<float, 16>::loose;
         const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
         const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
-        near[j] = __builtin_shufflevector(upper[0], lower[0], 0, 1, 2, 3, 4, 5, 6, 7);
-        far[j] = __builtin_shufflevector(upper[1], lower[1], 0, 1, 2, 3, 4, 5, 6, 7);
+        near[j] = side_by_side(upper[0], lower[0]);
+        far[j] = side_by_side(upper[1], lower[1]);
       }
     }
     store_lanes(near, 0);
     if (!Ragged || depth > 4) store_lanes(far, 4);
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
-    const vector a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13); // 0 1 of rows 0 and 1 in turn
-    const vector b = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
-    const vector c = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
-    const vector d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    store(p, __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13));
-    store(p + 1, __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15));
-    store(p + 2, __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13));
-    store(p + 3, __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15));
+    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // 0 1 of rows 0 and 1 in turn
+    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
+    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
+    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
+    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
+    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
+    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
+    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
   }
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
     vector r[4];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
-    const vector a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6); // 0 and 2 of rows 0 and 1
-    const vector b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
-    const vector c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
-    const vector d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
-    store(0, __builtin_shufflevector(a, c, 0, 1, 4, 5));
-    store(1, __builtin_shufflevector(b, d, 0, 1, 4, 5));
-    store(2, __builtin_shufflevector(a, c, 2, 3, 6, 7));
-    store(3, __builtin_shufflevector(b, d, 2, 3, 6, 7));
+    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
+    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
+    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
+    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
+    store(0, shuffled<0, 1, 4, 5>(a, c));
+    store(1, shuffled<0, 1, 4, 5>(b, d));
+    store(2, shuffled<2, 3, 6, 7>(a, c));
+    store(3, shuffled<2, 3, 6, 7>(b, d));
   }
 };
 
@@ -133,33 +161,55 @@ CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::s
   }
 }
 
-// to[j] = the sum over p of from[p * stride + j], in ascending order of p, for j in [0, columns).
+// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
+template <class T, std::size_t Registers, bool Partial>
+struct column_sums {
+  using registers = avx2_register<T>;
+  static constexpr std::size_t width = registers::width;
+  static constexpr std::size_t columns = Registers * width;
+  alignas(32) double totals[columns];
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
+                                                     typename registers::mask lanes) {
+    using four = typename simd<T, 4 * sizeof(T)>::loose;
+    using totals_of_four = typename simd<double, 32>::loose;
+    for (double& total : totals) total = 0;
+    alignas(32) T chains[columns];
+    for (std::size_t p = 0; p < depth;) {
+      typename registers::vector chain[Registers];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
+      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
+        const T* const row = from + p * stride;
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Registers; ++i)
+          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
+      }
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
+      for (std::size_t j = 0; j < columns; j += 4)
+        *reinterpret_cast<totals_of_four*>(totals + j) += __builtin_convertvector(
+            *reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+    }
+  }
+};
+
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns,
                                         std::size_t depth) {
-  using registers = avx2_register<T>;
-  constexpr std::size_t width = registers::width;
+  constexpr std::size_t width = avx2_register<T>::width;
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {
-    typename registers::vector a = registers::fill(0), b = a, c = a, d = a;
-    for (std::size_t p = 0; p < depth; ++p) {
-      const T* const row = from + p * stride + j;
-      a = registers::add(a, registers::load(row));
-      b = registers::add(b, registers::load(row + width));
-      c = registers::add(c, registers::load(row + 2 * width));
-      d = registers::add(d, registers::load(row + 3 * width));
-    }
-    registers::store(to + j, a);
-    registers::store(to + j + width, b);
-    registers::store(to + j + 2 * width, c);
-    registers::store(to + j + 3 * width, d);
+    column_sums<T, 4, false> sums;
+    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
+    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
   }
   for (; j < columns; j += width) {
-    const typename registers::mask lanes = registers::first(std::min(width, columns - j));
-    typename registers::vector sum = registers::fill(0);
-    for (std::size_t p = 0; p < depth; ++p)
-      sum = registers::add(sum, registers::load(from + p * stride + j, lanes));
-    registers::store(to + j, sum, lanes);
+    const std::size_t count = std::min(width, columns - j);
+    column_sums<T, 1, true> sums;
+    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
+    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/finish_row.hpp>
 #include <cairn/ops/matmul/product.hpp>
+#include <cairn/ops/matmul/reduction.hpp>
 
 namespace cairn::detail {
 
@@ -46,28 +48,55 @@ struct plain_kernels {
         to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    for (std::size_t j = 0; j < columns; ++j) to[j] = T{0};
-    for (std::size_t p = 0; p < depth; ++p)
-      for (std::size_t j = 0; j < columns; ++j) to[j] += from[p * stride + j];
+    std::size_t j = 0;
+    for (; j + sum_strip <= columns; j += sum_strip) sum_columns_of(to + j, from + j, stride, sum_strip, depth);
+    if (j < columns) sum_columns_of(to + j, from + j, stride, columns - j, depth);
   }
 
 private:
+  // So many columns at a time have their chains and their totals on the stack.
+  static constexpr std::size_t sum_strip = 64;
+  static void sum_columns_of(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    double totals[sum_strip] = {};
+    for (std::size_t p = 0; p < depth;) {
+      T chains[sum_strip] = {};
+      for (const std::size_t end = std::min(depth, p + sum_chain); p < end; ++p) {
+        const T* const row = from + p * stride;
+        if (columns == sum_strip) // a constant length, as g++ -O2 makes vectors of no other
+          for (std::size_t j = 0; j < sum_strip; ++j) chains[j] += row[j];
+        else
+          for (std::size_t j = 0; j < columns; ++j) chains[j] += row[j];
+      }
+      for (std::size_t j = 0; j < sum_strip; ++j) totals[j] += static_cast<double>(chains[j]);
+    }
+    for (std::size_t j = 0; j < columns; ++j) to[j] = static_cast<T>(totals[j]);
+  }
+
   template <std::size_t... I>
   [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                    std::index_sequence<I...>) {
     const std::size_t a_row = s.whole->a_row;
     const T* a = s.a + row * a_row;
     const T* b = s.b;
-    for (std::size_t p = 0; p < s.depth; ++p, a += s.whole->a_step, b += s.b_step) {
-      const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
-                               plain_vector<T>::load(b + 2 * width)};
-      ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
+    vector before[sizeof...(I)];
+    for (std::size_t done = 0;;) {
+      const std::size_t end = std::min(s.depth, done + reduction_chain);
+      const bool first = done == 0;
+      ((sums[I] = vector{}), ...);
+      for (; done < end; ++done, a += s.whole->a_step, b += s.b_step) {
+        const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
+                                 plain_vector<T>::load(b + 2 * width)};
+        ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
+      }
+      if (!first) ((sums[I] = before[I] + sums[I]), ...);
+      if (done == s.depth) return;
+      ((before[I] = sums[I]), ...);
     }
   }
 
   template <std::size_t Rows>
   static void tile(const sliver<T>& s, std::size_t row) {
-    vector sums[Rows * 3] = {};
+    vector sums[Rows * 3];
     reduce(sums, s, row, std::make_index_sequence<Rows * 3>{});
     T values[Rows * widest];
     std::memcpy(values, sums, sizeof values);

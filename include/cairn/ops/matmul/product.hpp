@@ -50,6 +50,12 @@ struct sliver {
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
+  // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
+  // of a tile in registers that there are not.
+  T* before = nullptr;
 };
+
+// The most bytes that the results of one tile take: 24 registers.
+inline constexpr std::size_t tile_bytes = 24 * 64;
 
 } // namespace cairn::detail

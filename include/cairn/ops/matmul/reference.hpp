@@ -8,6 +8,7 @@
 
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
+#include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
@@ -32,21 +33,30 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
     for (std::size_t j = 0; j < n; ++j) {
       T sum = 0;
       for (std::size_t begin = 0; begin < k; begin += block) {
-        T chain = 0;
-        for (std::size_t p = begin; p < std::min(k, begin + block); ++p)
-          chain = std::fma(left(i, p), right(p, j), chain);
-        sum = begin == 0 ? chain : sum + chain;
+        const std::size_t end = std::min(k, begin + block);
+        T of_block = 0;
+        for (std::size_t first = begin; first < end; first += reduction_chain) {
+          T chain = 0;
+          for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
+            chain = std::fma(left(i, p), right(p, j), chain);
+          of_block = first == begin ? chain : of_block + chain;
+        }
+        sum = begin == 0 ? of_block : sum + of_block;
       }
       if (then.bias != nullptr) sum += then.bias[j];
       sum = activated(then.then, sum);
       if (then.addend.data != nullptr) sum += then.addend(i, j);
-      if (then.mask.data != nullptr && !(then.mask(i, j) > T{0})) sum = T{0};
+      if (then.mask.data != nullptr && then.mask(i, j) <= T{0}) sum = T{0};
       c(i, j) = sum;
     }
     if (then.row_sums != nullptr) {
-      T sum = 0;
-      for (std::size_t p = 0; p < k; ++p) sum += left(i, p);
-      then.row_sums[i] = sum;
+      double sum = 0;
+      for (std::size_t first = 0; first < k; first += sum_chain) {
+        T chain = 0;
+        for (std::size_t p = first; p < std::min(k, first + sum_chain); ++p) chain += left(i, p);
+        sum += static_cast<double>(chain);
+      }
+      then.row_sums[i] = static_cast<T>(sum);
     }
   }
 }

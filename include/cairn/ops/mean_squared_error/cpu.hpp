@@ -28,7 +28,7 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
     const T* const y = output + begin;
     const T* const t = targets + begin;
     return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) {
-      const double difference = y[i] - t[i];
+      const auto difference = static_cast<double>(y[i] - t[i]);
       return difference * difference;
     });
   });

@@ -23,7 +23,7 @@ struct relu_element {
 struct relu_derivative {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
-    gradient = blend(y > T{0}, gradient, T{0});
+    gradient = blend(y <= T{0}, T{0}, gradient);
   }
 };
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Every op on a cpu compiles without a warning, at the strictest that the compilers have, for float and double.
+
+With all compilers that Cairn supports and this machine has, in C++20 and C++23. tests/checks/alone.py reads each header
+by itself, but looks into no kernel that is a template.
+"""
+import shutil
+import subprocess
+import sys
+
+from house import SPDX, WARNINGS, run, spread
+
+COMPILERS = ["g++", "g++-11", "g++-12", "g++-13", "g++-14", "clang++", "clang++-14", "clang++-19"]
+STRICT = ["-Wsign-conversion", "-Wdouble-promotion"]
+
+PROGRAM = """#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/ops.hpp>
+using namespace cairn;
+template <class T>
+void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
+  const matrix<T> to{y, 2, 2};
+  const matrix<const T> from{x, 2, 2};
+  copy(q, 2, y, x);
+  copy_matrix(q, to, from);
+  add(q, 2, y, x, x);
+  add_matrix(q, to, from, from);
+  matmul(q, to, from, from, transpose::second, {});
+  relu_forward(q, 2, y, x);
+  relu_backward(q, 2, y, x, x);
+  gelu_forward(q, 2, y, x);
+  gelu_backward(q, 2, y, x, x);
+  tanh_forward(q, 2, y, x);
+  tanh_backward(q, 2, y, x, x);
+  sigmoid_forward(q, 2, y, x);
+  sigmoid_backward(q, 2, y, x, x);
+  dropout(q, 2, y, x, random_key{}, dropout_rate{});
+  layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
+  layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
+  batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
+  batch_norm_update(q, 2, 2, 0.1, y, y, x);
+  batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);
+  batch_norm_backward(q, 2, 2, 1e-5, y, y, y, x, x, x, x);
+  embedding_forward(q, 2, 2, 2, y, x, i);
+  embedding_backward(q, 2, 2, 2, y, x, i);
+  softmax_cross_entropy(q, loss, y, from, i);
+  softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
+  bce_with_logits(q, loss, y, 2, x, x);
+  mean_squared_error(q, loss, y, 2, x, x);
+  l1(q, loss, y, 2, x, x);
+  smooth_l1(q, loss, y, 2, x, x, 1.0);
+  squared_norm(q, loss, x, 2);
+  sgd(q, 2, y, y, x, {});
+  adam(q, 2, y, y, y, x, {});
+}
+template void use(cpu::queue&, float*, const float*, double*, const int*);
+template void use(cpu::queue&, double*, const double*, double*, const int*);
+"""
+
+
+def faults(root, options):
+    def attempt(job):
+        compiler, standard = job
+        command = [compiler, *WARNINGS, *STRICT, f"-std={standard}", *options.flags, "-fsyntax-only", "-x", "c++", "-"]
+        result = subprocess.run(command, input=options.program, capture_output=True, text=True)
+        return f"{' '.join(command)}:\n{result.stderr[:3000]}" if result.returncode else None
+
+    found = [name for name in COMPILERS if shutil.which(name)]
+    return [fault for fault in spread(attempt, [(c, s) for c in found for s in ("c++20", "c++2b")]) if fault]
+
+
+SMALL = SPDX + "#pragma once\ntemplate <class T>\nint sign(unsigned n) {\n  return static_cast<int>(n);\n}\n"
+
+
+def more(parser):
+    small = "--self-test" in sys.argv
+    parser.set_defaults(program="#include <cairn/ops/cpu.hpp>\nint two = sign<float>(2);\n" if small else PROGRAM)
+
+
+if __name__ == "__main__":
+    header = "include/cairn/ops/cpu.hpp"
+    run(faults, [
+        ({header: SMALL.replace("static_cast<int>(n)", "n")}, r"sign-conversion"),
+        ({header: SMALL.replace("static_cast<int>(n)", "n * T{1} > 1.0")}, r"double-promotion"),
+        ({header: None}, r"cairn/ops/cpu.hpp"),
+    ], more, {header: SMALL})

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""A compiler that is told of C++17 or C++14, or is too old, says one sentence about it and nothing after it.
+
+Whichever header is included first: each one of the library either means nothing that C++17 does not know, or gives one
+error, which is ours. An older compiler is played by one that says so of itself.
+"""
+import re
+import subprocess
+
+from house import SPDX, component, headers, run, spread
+
+OLDER = {"g++": ["-U__GNUC__", "-D__GNUC__=10"], "clang": ["-U__clang_major__", "-D__clang_major__=13"]}
+
+# g++ shows the place, the line and that compilation ended, clang what was included from where as well.
+MOST_LINES = 12
+
+
+def says(compiler, options, header, *how):
+    """Errors of a program with this header, and all lines."""
+    result = subprocess.run([compiler, *options.flags, *how, "-fsyntax-only", "-x", "c++", "-"],
+                            input=f"#include <{header}>\n", capture_output=True, text=True)
+    return re.findall(r"\berror: .*", result.stderr), result.stderr.splitlines()
+
+
+def faults(root, options):
+    def attempt(job):
+        compiler, header, how, expected = job
+        errors, lines = says(compiler, options, header, *how)
+        at = f"{header} with {compiler} {' '.join(how)}"
+        if not errors and expected.startswith("Cairn needs C++20") and header != "cairn/core/config.hpp":
+            return None
+        if len(errors) != 1 or expected not in errors[0]:
+            return f"{at}: expected one error, '{expected}', found {len(errors)}:\n" + "\n".join(lines[:12])
+        return f"{at}: the message has {len(lines)} lines:\n" + "\n".join(lines) if len(lines) > MOST_LINES else None
+
+    jobs = []
+    for compiler in options.compilers:
+        said = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+        kind = "clang" if "clang" in said else "g++"
+        jobs += [(compiler, "cairn/core/config.hpp", ["-std=c++14"], "Cairn needs C++20, found C++14 or older"),
+                 (compiler, "cairn/core/config.hpp", ["-std=c++20", *OLDER[kind]], f"found an older {kind}")]
+        jobs += [(compiler, header, ["-std=c++17"], "Cairn needs C++20, found C++17: compile with -std=c++20")
+                 for header in headers(root) if component(header) is None]
+    return [fault for fault in spread(attempt, jobs) if fault]
+
+
+def config(text):
+    return {"include/cairn/core/config.hpp": SPDX + "#pragma once\n" + text}
+
+
+RIGHT = ('#if defined(__clang__) && __clang_major__ < 14\n#include "found an older clang"\n'
+         '#elif !defined(__clang__) && __GNUC__ < 11\n#include "found an older g++"\n'
+         '#elif __cplusplus < 201703L\n#include "Cairn needs C++20, found C++14 or older"\n'
+         '#elif __cplusplus < 202002L\n#include "Cairn needs C++20, found C++17: compile with -std=c++20"\n#endif\n')
+
+if __name__ == "__main__":
+    run(faults, [
+        (config(RIGHT.replace("202002L", "201703L")), r"config.hpp with .* -std=c\+\+17: expected one error, [^$]*found 0"),
+        (config(RIGHT.replace("< 14", "< 4").replace("< 11", "< 4")), r"found an older [^$]*, found 0"),
+        (config(RIGHT.replace("C++14 or older", "C++14")), r"found C\+\+14 or older', found 1"),
+        ({"include/cairn/core/size.hpp": SPDX + "#pragma once\ntemplate <class T>\nconcept sized = requires(T x) { x.size(); };\n"},
+         r"size.hpp with .*, found [1-9]"),
+    ], small=config(RIGHT))
