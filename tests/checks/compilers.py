@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""All headers together, and the examples, compile without a warning with every compiler that Cairn supports and this
+machine has, as C++20 and as C++23."""
+import shutil
+
+from house import SPDX, compile_text, run, spread
+
+SUPPORTED = ("g++-11", "g++-12", "g++-14", "clang++-14", "clang++-19")
+LANGUAGES = ("c++20", "c++2b")  # by the name that the oldest of them knows C++23 by
+EXAMPLES = ("mnist/main", "own_communicator", "own_layer")  # between them they use every room
+
+
+def faults(root, options):
+    there = [compiler for compiler in SUPPORTED if shutil.which(compiler)]
+    print("with", *there, "and not with", *[compiler for compiler in SUPPORTED if compiler not in there])
+    texts = {"cairn/cairn.hpp": "#include <cairn/cairn.hpp>\n"}
+    for name in EXAMPLES:
+        path = root / "examples" / f"{name}.cpp"
+        if path.exists():
+            texts[path.relative_to(root).as_posix()] = f'#include "{path}"\n'
+
+    def attempt(job):
+        compiler, language, name = job
+        said = compile_text(compiler, options, texts[name], f"-std={language}", "-fsyntax-only", f"-I{root / 'examples'}")
+        return f"{name} with {compiler} as {language}:\n{said}" if said else None
+
+    return [fault for fault in spread(attempt, [(c, std, name) for c in there for std in LANGUAGES for name in texts]) if fault]
+
+
+if __name__ == "__main__":
+    run(faults, [
+        ({"include/cairn/core/size.hpp": SPDX + "#pragma once\n#include <no_such_header>\n"}, r"cairn.hpp with .* as c\+\+20"),
+        ({"include/cairn/core/size.hpp": SPDX + "#pragma once\n#if __cplusplus > 202002L\n#error no\n#endif\n"},
+         r"cairn.hpp with .* as c\+\+2b"),
+        ({"include/cairn/core/size.hpp": SPDX + "#pragma once\ninline int size(long n) { return n; }\n"}, r"cairn.hpp with"),
+    ])
