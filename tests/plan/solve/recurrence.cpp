@@ -12,8 +12,10 @@
 #include <doctest/doctest.h>
 
 #include <cairn/plan/solve/budget_solver.hpp>
+#include <cairn/plan/solve/catalogue.hpp>
 #include <cairn/plan/solve/marked_front.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
+#include <cairn/plan/solve/passage.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
@@ -27,69 +29,85 @@ using namespace cairn::testing;
 
 namespace {
 
-// All stretches of a chain, each with a front of its own.
-template <class Front, class View>
+// All jobs of a chain, each with a result of its own.
+template <class Front, std::size_t Kinds>
 struct solved {
   std::size_t stages;
-  cost_table<at_run_time> table;
-  grouping<at_run_time> groups;
   divisions<at_run_time> ways;
+  catalogue<at_run_time> jobs;
   std::unordered_map<std::size_t, Front> fronts;
+  std::unordered_map<std::size_t, passages<Kinds>> units;
 
-  std::size_t key(std::size_t first, std::size_t last, std::size_t how) const {
-    return (first * (stages + 1) + last) * standings + how;
-  }
-  View operator()(std::size_t first, std::size_t last, std::size_t how) const {
-    const Front& f = fronts.at(key(first, last, how));
+  const catalogue<at_run_time>& places() const { return jobs; }
+  decltype(auto) operator()(const stretch& s) const { return at(jobs.place_of(s)); }
+  decltype(auto) at(std::size_t place) const {
+    const Front& f = fronts.at(place);
     if constexpr (requires { f.view(); }) return f.view();
-    else return f;
+    else return (f);
   }
+  const passages<Kinds>& passages_of(const unit& u) const { return units.at(jobs.place_of(u)); }
 
-  solved(const chain& c, std::size_t length, const Front& empty)
-      : solved(c.size(), cost_table_of<at_run_time>(c), length, empty) {}
-  solved(std::size_t count, const cost_table<at_run_time>& t, std::size_t length, const Front& empty)
-      : stages(count), table(t), groups(table, stages, length), ways(table, stages, groups) {
-    groups.repeats = {};
-    for (std::size_t last = 0; last <= stages; ++last)
-      for (std::size_t first = last + 1; first-- > 0;)
-        for (std::size_t how = 0; how < standings; ++how) {
-          const stretch s{first, last, standing_of(how)};
-          if (!ways.is_asked_for(s)) continue;
-          Front f = empty;
-          solve_stretch(ways, s, *this, f);
-          fronts.emplace(key(first, last, how), f);
-        }
+  solved(const cost_table<at_run_time>& table, std::size_t count, std::size_t most_units, std::size_t budget, const Front& empty)
+      : stages(count), ways(table, stages, most_units), jobs(ways) {
+    jobs.each([&](const job& j) {
+      if (j.level != 0) {
+        const std::size_t place = jobs.place_of(j.as_unit());
+        REQUIRE(units.find(place) == units.end());
+        passages<Kinds> found{};
+        pass_unit(ways, j.as_unit(), budget, *this, found);
+        units.emplace(place, found);
+      } else {
+        const std::size_t place = jobs.place_of(j.of);
+        REQUIRE(fronts.find(place) == fronts.end());
+        Front f = empty;
+        solve_stretch(ways, j.of, *this, f);
+        fronts.emplace(place, f);
+      }
+    });
   }
 };
 
-using exact_fronts = solved<pareto_front, front_view>;
-using marked_fronts = solved<marked_front<64>, const marked_front<64>&>;
-
 std::vector<route_step> write(const auto& all, const chain& c, std::size_t bytes, need& out) {
   route counted{c};
-  out = write_route(all.ways, all, c.size(), bytes, counted);
+  out = write_route(all.ways, all, bytes, counted);
   std::vector<route_step> moves(counted.size());
   route written{c, moves.data()};
-  write_route(all.ways, all, c.size(), bytes, written);
+  write_route(all.ways, all, bytes, written);
   return moves;
 }
 
 } // namespace
 
-TEST_CASE("recurrence: what is written needs no more than its front says, in groups or not, of either kind") {
-  std::size_t points = 0, equal = 0;
+TEST_CASE("recurrence: what is written needs no more than its front says, of a whole chain or by a ruler, of either kind") {
+  constexpr std::size_t any = static_cast<std::size_t>(-1);
+  using exact_fronts = solved<pareto_front, 65>;
+  using marked_fronts = solved<marked_front<64>, 17>;
+  std::size_t points = 0, equal = 0, coarse_points = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     dice d(seed);
-    const std::size_t n = 1 + d.below(14);
+    const std::size_t n = 1 + d.below(24);
     const auto stages = random_stages(d, n);
     const chain c = random_ends(d, stages, d.coin());
-    const std::size_t length = 1 + d.below(5);
-    const exact_fronts whole{c, 1, pareto_front(static_cast<std::size_t>(-1), -1)};
-    const exact_fronts grouped{c, length, pareto_front(static_cast<std::size_t>(-1), -1)};
-    const front_view curve = whole(0, n, 0), coarse = grouped(0, n, 0);
+    const auto table = cost_table_of<at_run_time>(c);
+    const std::size_t units = 5 + d.below(5);
+    const exact_fronts whole{table, n, n + 1, any, pareto_front(any, -1)};
+    const exact_fronts ruled{table, n, units, any, pareto_front(any, -1)};
+    const stretch all{0, n, {}};
+    const front_view curve = whole(all), coarse = ruled(all);
     REQUIRE(curve.count > 0);
     CHECK(coarse.ways[0].bytes >= curve.ways[0].bytes);
-    CHECK(coarse.ways[coarse.count - 1].cost == curve.ways[curve.count - 1].cost);
+    CHECK(coarse.cheapest().cost == curve.cheapest().cost);
+    for (std::size_t k = 0; k < coarse.count; ++k, ++coarse_points) {
+      const way w = coarse.ways[k];
+      need own;
+      const outcome real = plan(c, write(ruled, c, w.bytes, own));
+      REQUIRE(real.fault == nullptr);
+      REQUIRE(real.bytes <= w.bytes);
+      REQUIRE(own.bytes <= w.bytes);
+      REQUIRE(own.cost <= w.cost);
+      REQUIRE(real.cost <= own.cost);
+      REQUIRE(w.cost >= curve.ways[curve.up_to(w.bytes) - 1].cost);
+    }
     for (std::size_t k = 0; k < curve.count; ++k, ++points) {
       const way w = curve.ways[k];
       need own;
@@ -102,35 +120,39 @@ TEST_CASE("recurrence: what is written needs no more than its front says, in gro
 
       // By marks, of a budget that is this point's bytes.
       const marks scale{.budget = static_cast<std::int64_t>(w.bytes), .count = 64};
-      const marked_fronts marked{c, 1, marked_front<64>(scale)};
-      const marked_front<64>& at = marked(0, n, 0);
-      REQUIRE(at.least.bytes == curve.ways[0].bytes);
-      REQUIRE(at.low <= 64);
-      REQUIRE(at.cost[64] >= w.cost);
-      equal += at.cost[64] == w.cost;
-      real = plan(c, write(marked, c, w.bytes, own));
-      REQUIRE(real.fault == nullptr);
-      REQUIRE(real.bytes <= w.bytes);
-      REQUIRE(own.bytes <= w.bytes);
-      REQUIRE(own.cost <= at.cost[64]);
+      for (const std::size_t most : {n + 1, units}) {
+        const marked_fronts marked{table, n, most, w.bytes, marked_front<64>(scale)};
+        const marked_front<64>& at = marked(all);
+        REQUIRE(at.least.bytes >= curve.ways[0].bytes);
+        if (at.low > 64) {
+          REQUIRE(most == units);
+          continue;
+        }
+        REQUIRE(at.cost[64] >= w.cost);
+        if (most != units) equal += at.cost[64] == w.cost;
+        real = plan(c, write(marked, c, w.bytes, own));
+        REQUIRE(real.fault == nullptr);
+        REQUIRE(real.bytes <= w.bytes);
+        REQUIRE(own.bytes <= w.bytes);
+        REQUIRE(own.cost <= at.cost[64]);
+      }
     }
   }
   CHECK(points > 500);
+  CHECK(coarse_points > 500);
   CHECK(equal * 100 >= points * 97);
   MESSAGE("with 64 marks " << equal << " of " << points << " are the cheapest");
 }
 
 namespace {
 
-// What the compiler's solver makes of a budget: its marks, its groups, its units of cost.
+// What the compiler's solver makes of a budget: its marks, its ruler, its units of cost.
 template <std::size_t Marks>
-need within_marks(const chain& c, std::size_t budget) {
-  const std::size_t n = c.size();
-  const auto table = in_cost_units<at_run_time>(cost_table_of<at_run_time>(c));
+need within_marks(const chain& c, const cost_table<at_run_time>& table, std::size_t budget) {
   const marks scale{.budget = static_cast<std::int64_t>(budget), .count = Marks};
-  using fronts = solved<marked_front<Marks>, const marked_front<Marks>&>;
-  const fronts all(n, table, group_length(table.items, n, whole_steps, groups_for(n)), marked_front<Marks>(scale));
-  REQUIRE(all(0, n, 0).least.bytes <= budget);
+  using fronts = solved<marked_front<Marks>, passage_kinds>;
+  const fronts all(table, c.size(), units_for(c.size()), budget, marked_front<Marks>(scale));
+  REQUIRE(all({0, c.size(), {}}).least.bytes <= budget);
   need own;
   const outcome real = plan(c, write(all, c, budget, own));
   REQUIRE(real.fault == nullptr);
@@ -138,11 +160,14 @@ need within_marks(const chain& c, std::size_t budget) {
   return {real.bytes, real.cost};
 }
 need within_budget(const chain& c, std::size_t budget) {
-  switch (marks_for(c.size())) {
-    case 64: return within_marks<64>(c, budget);
-    case 48: return within_marks<48>(c, budget);
-    case 32: return within_marks<32>(c, budget);
-    default: return within_marks<24>(c, budget);
+  const auto table = in_cost_units<at_run_time>(cost_table_of<at_run_time>(c));
+  const divisions<at_run_time> ways{table, c.size(), units_for(c.size())};
+  std::size_t jobs = 0;
+  catalogue<at_run_time>{ways}.each([&](const job&) { ++jobs; });
+  switch (marks_for(jobs)) {
+    case 64: return within_marks<64>(c, table, budget);
+    case 48: return within_marks<48>(c, table, budget);
+    default: return within_marks<24>(c, table, budget);
   }
 }
 

@@ -63,7 +63,7 @@ struct too_long_for_the_compiler : too_long_message {};
 struct solved_in_the_compiler {
   // A longer chain would take minutes, and then end in a compiler's own limits.
   static constexpr std::size_t most_different = 128;
-  static constexpr std::size_t most_repeated = 201; // two hundred blocks and a last layer
+  static constexpr std::size_t most_repeated = 1024;
 
   static constexpr bool accepts(const chain& c) {
     if (c.size() <= most_different) return true;
