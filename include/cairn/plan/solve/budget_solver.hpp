@@ -19,12 +19,12 @@ namespace cairn::detail {
 // How many units a stretch has at most (ruler.hpp), and how many marks a front: the more there is to do, the fewer can a
 // compiler afford.
 constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
-constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : 24; }
+constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 2000 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 
 // Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
 // once.
-inline constexpr std::uint64_t cost_units = 16384;
+inline constexpr std::uint64_t cost_units = 131072;
 
 template <std::size_t Stages>
 constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
@@ -38,7 +38,7 @@ constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
 
 // The jobs of a chain in batches, and where the result of each is: number / in_batch is its batch, the rest its number
 // among the batch's fronts or units.
-inline constexpr std::size_t in_batch = 64;
+inline constexpr std::size_t in_batch = 32;
 template <std::size_t Jobs, std::size_t Places>
 struct job_list {
   job of[Jobs]{};

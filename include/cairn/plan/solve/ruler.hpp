@@ -28,11 +28,14 @@ public:
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
   std::size_t most;       // units of a stretch
+  std::size_t near;       // of a stretch that begins with the chain, so many stages may be split off anywhere
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units)
-      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
+      : most(most_units), near(0), repeats_(find_repetition(entries, stages)),
+        borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+    near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
     for (std::size_t inside = stages; inside >= most; ++levels) {
@@ -69,11 +72,12 @@ public:
     const std::size_t a = height_.items[first], b = height_.items[end];
     return units(a < b ? a : b, first, end) <= most;
   }
-  // No split is below this border.
+  // No split of a stretch is below this border.
   constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
     if (first != 0) return first + 1;
     const std::size_t level = height_.items[end], number = below(level, end);
-    return tick(level, number <= most ? 0 : number - most) + (number <= most ? 1 : 0);
+    if (number > most && end > near) return end - near;
+    return number <= most ? 1 : tick(level, number - most);
   }
   // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
   constexpr std::size_t level_of(std::size_t first, std::size_t end) const {

@@ -33,7 +33,7 @@ struct no_progress {
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
   const repetition r = find_repetition(table.items, stages);
   const std::size_t different = r.period == 0 ? stages : r.copies() + stages - r.end;
-  return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 24;
+  return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
 }
 
 } // namespace detail
@@ -41,7 +41,8 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
 // Solves a chain when the program runs: the whole curve of cost against memory at once, in exact bytes. Every stretch of
 // the chain has the Pareto front of its ways, and longer stretches join those of shorter ones; stretches of equal stages
 // are solved once. In a chain of more than 32 stages, of ways whose bytes are within 1 % of each other only the cheapest
-// is kept, and one of more than 128 stages is cut into groups (grouping.hpp); unless the curve is to be exact.
+// is kept, and of one of more than about 128 that differ only the stretches of a ruler are solved (ruler.hpp); unless the
+// curve is to be exact.
 //
 // Searched are the schedules that store what they store until its backward (stretch.hpp). The curve begins at the least
 // bytes that one of these needs.
@@ -58,7 +59,7 @@ public:
   template <class Progress = detail::no_progress>
   explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {},
                   Progress&& progress = {})
-      : solver(c, detail::cost_table_of<detail::at_run_time>(c, costs), limits) {
+      : solver(limits, c, detail::cost_table_of<detail::at_run_time>(c, costs)) {
     solve(limits, progress);
   }
   solver(const solver&) = delete;
@@ -102,14 +103,14 @@ private:
     }
   };
 
-  solver(const chain& c, const detail::cost_table<detail::at_run_time>& table, const curve_limits& limits)
+  solver(const curve_limits& limits, const chain& c, const detail::cost_table<detail::at_run_time>& table)
       : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), jobs_(ways_) {}
 
   template <class Progress>
   void solve(const curve_limits& limits, Progress& progress) {
     const std::size_t stages = chain_.size();
     at_.resize(jobs_.places());
-    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : stages <= 300 ? 7 : 6);
+    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.along.levels == 1 ? 7 : 8);
     const finder find{*this};
     const auto splits = [&](const detail::job& j) { // about as many
       const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.along.most;

@@ -67,14 +67,16 @@ public:
   // A stretch has at most so many units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units)
       : table(costs), along(table.items, stages, most_units), stages_(stages), forwards_(stages + 2), all_(stages + 2),
-        stored_(stages + 2), walked_(stages + 2) {
+        stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
       all_.items[i + 1] = all_.items[i] + e.cost.forward + e.cost.backward;
       const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
-      walked_.items[i + 1] = most_walked(walked_.items[i], i, i == 0);
+      plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
+      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
+      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
     }
   }
 
@@ -155,17 +157,20 @@ public:
     const std::uint32_t* const below = along.counts();
     const std::size_t borders = stages_ + 2;
     const std::uint32_t low = height[s.first], high = height[s.last + 1];
+    std::size_t least = 0; // a border has a tick of this level, if both parts have so few units
+    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
     std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
     for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
-      const entry& e = table.items[end - 1];
-      const bool at_first = end == s.first + 1; // whose input is counted already
-      const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t plain = input + (!at_first && e.in_place_forward ? 0 : e.output) + e.plain_workspace;
       const std::size_t before = walked;
+      const bool at_first = end == s.first + 1; // whose input is counted already
+      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
       if (walked < plain) walked = plain;
-      if (end < from) continue;
+      if (height[end] < least || end < from) continue;
+      const entry& e = table.items[end - 1];
+      const std::size_t input = at_first ? 0 : e.input;
       const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
-      if (s.first != 0 && below[lower + end] - below[lower + s.first] > most) continue;
+      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
+      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
       const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
       if (below[upper + s.last + 1] - below[upper + end] > most) continue;
       const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
@@ -201,12 +206,8 @@ private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
   constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
 
-  // The most bytes of forwards that store nothing, with one more stage.
-  constexpr std::size_t most_walked(std::size_t most, std::size_t i, bool at_first) const {
-    const entry& e = table.items[i];
-    const std::size_t plain = (at_first ? 0 : e.input) + (!at_first && e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-    return most < plain ? plain : most;
-  }
+  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
+  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
 
   // The backward of a stage while `beside` bytes live that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
@@ -216,7 +217,8 @@ private:
 
   std::size_t stages_;
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of what is below a stage: forwards; and backwards
-  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_; // by all stages below: kept; of forwards that store nothing
+  // Bytes: what all stages below store; the most that their forwards need, storing nothing; what each of these needs.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
 };
 
 } // namespace cairn::detail
