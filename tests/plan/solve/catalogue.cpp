@@ -49,7 +49,7 @@ TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of on
         }
     for (std::size_t level = 1; level < ways.along.levels; ++level)
       for (std::size_t k = 0; k + 2 < ways.along.ticks(level); ++k)
-        REQUIRE(places.count(jobs.place_of(unit{ways.along.tick(level, k), ways.along.tick(level, k + 1), level, k != 0})) == 1);
+        REQUIRE(places.count(jobs.place_of(chain_unit{ways.along.tick(level, k), ways.along.tick(level, k + 1), level, k != 0})) == 1);
   }
   CHECK(copies > 5000);
 }

@@ -33,7 +33,7 @@ struct solved {
   const catalogue<at_run_time>& places() const { return jobs; }
   front_view at(std::size_t place) const { return fronts.at(place).view(); }
   front_view operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-  const many& passages_of(const unit& u) const { return units.at(jobs.place_of(u)); }
+  const many& passages_of(const chain_unit& u) const { return units.at(jobs.place_of(u)); }
 
   solved(const cost_table<at_run_time>& table, std::size_t stages, std::size_t most) : ways(table, stages, most), jobs(ways) {
     jobs.each([&](const job& j) {
@@ -50,14 +50,14 @@ struct told {
   std::size_t more = 0, forward = 0, back = 0;
   std::uint64_t cost = 0;
 };
-void tell(const solved& all, const unit& u, std::uint64_t splits, stretch& s, told& out) {
+void tell(const solved& all, const chain_unit& u, std::uint64_t splits, stretch& s, told& out) {
   const std::size_t level = u.ticks(all.ways), digit = u.digit(level);
   std::size_t tick = all.ways.along.below(level, u.first);
   for (; splits != 0; splits >>= digit) {
     const std::size_t end = all.ways.along.tick(level, ++tick);
     const std::uint64_t code = splits % (std::uint64_t{1} << digit);
     if (code > 2) {
-      const unit inner{s.first, end, level, s.how.owns};
+      const chain_unit inner{s.first, end, level, s.how.owns};
       tell(all, inner, all.passages_of(inner).of[code - 3].splits, s, out);
     } else if (code > 0) {
       const division d = all.ways.split(s, end, code == 2);
@@ -83,7 +83,7 @@ TEST_CASE("passages: each says what its splits need one after the other, and end
     const solved all{table, stages.size(), 5 + d.below(4)};
     all.jobs.each([&](const job& j) {
       if (j.level == 0) return;
-      const unit u = j.as_unit();
+      const chain_unit u = j.as_unit();
       const many& ways = all.passages_of(u);
       std::uint64_t last = passage::endless;
       std::size_t bytes = 0;
@@ -118,7 +118,7 @@ TEST_CASE("passages: one of them runs nothing twice, and one keeps no more than 
   const solved all{table, stages.size(), 8};
   all.jobs.each([&](const job& j) {
     if (j.level == 0) return;
-    const unit u = j.as_unit();
+    const chain_unit u = j.as_unit();
     std::uint64_t once = 0, cheapest = passage::endless;
     std::size_t least = any;
     for (std::size_t i = u.first; i < u.end; ++i) once += table[i].cost.forward + table[i].cost.backward;

@@ -45,7 +45,7 @@ struct solved {
     if constexpr (requires { f.view(); }) return f.view();
     else return (f);
   }
-  const passages<Kinds>& passages_of(const unit& u) const { return units.at(jobs.place_of(u)); }
+  const passages<Kinds>& passages_of(const chain_unit& u) const { return units.at(jobs.place_of(u)); }
 
   solved(const cost_table<at_run_time>& table, std::size_t count, std::size_t most_units, std::size_t budget, const Front& empty)
       : stages(count), ways(table, stages, most_units), jobs(ways) {

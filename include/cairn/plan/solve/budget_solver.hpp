@@ -19,7 +19,7 @@ namespace cairn::detail {
 // How many units a stretch has at most (ruler.hpp), and how many marks a front: the more there is to do, the fewer can a
 // compiler afford.
 constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
-constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 2000 ? 32 : 24; }
+constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 
 // Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
@@ -94,7 +94,7 @@ struct budget_solver {
       return (batch < count ? batches[batch] : now).fronts[number % in_batch];
     }
     constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-    constexpr const passages<passage_kinds>& passages_of(const unit& u) const {
+    constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
       const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
       return (batch < count ? batches[batch] : now).units[number % in_batch];
     }

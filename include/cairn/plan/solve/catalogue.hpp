@@ -15,7 +15,7 @@ struct job {
   stretch of{};
   std::size_t level = 0;
 
-  constexpr unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
+  constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
 };
 
 // All jobs of a chain, each after those that it needs; what is a copy of something further below is left out. Interior
@@ -54,7 +54,7 @@ public:
     return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
            standings * (along.units(level, s.first, end) - 1) + s.how.index();
   }
-  constexpr std::size_t place_of(const unit& u) const {
+  constexpr std::size_t place_of(const chain_unit& u) const {
     const std::size_t owns = u.owns ? 1 : 0;
     if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
     return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
@@ -86,9 +86,9 @@ public:
 private:
   // Does one of the stretches that begin with a tick have no copy further below?
   constexpr bool has_own(std::size_t level, std::size_t k) const {
-    const std::size_t longest = k + ways_.along.most < ways_.along.ticks(level) ? k + ways_.along.most : ways_.along.ticks(level) - 1;
-    const std::size_t first = ways_.along.tick(level, k);
-    return ways_.along.steps_back(first, ways_.along.tick(level, longest) - 1, level) == 0;
+    const auto& along = ways_.along;
+    const std::size_t longest = k + along.most < along.ticks(level) ? k + along.most : along.ticks(level) - 1;
+    return along.steps_back(along.tick(level, k), along.tick(level, longest) - 1, level) == 0;
   }
   template <class Visit>
   constexpr void add(stretch s, std::size_t level, Visit& visit) const {

@@ -90,7 +90,7 @@ struct marked_front {
     if (low > Marks) return {0, endless};
     std::size_t m = Marks;
     while (m > low && cost[m - 1] == cost[Marks]) --m;
-    const std::int64_t bytes = all.at(static_cast<std::int64_t>(m)) - slack[m], above = all.at(static_cast<std::int64_t>(m) - 1) + 1;
+    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
     return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
   }
 

@@ -24,7 +24,7 @@ struct passage {
 };
 
 // A unit of a level above 0: its stages, and whether its first value belongs to it.
-struct unit {
+struct chain_unit {
   std::size_t first = 0;
   std::size_t end = 0;
   std::size_t level = 0;
@@ -64,7 +64,7 @@ struct passages {
 // Finds the passages of a unit within so many bytes: those up to one of its ticks, and then by one more split up to another.
 // find gives the fronts of stretches, and passages of smaller units.
 template <std::size_t Kinds, std::size_t Stages, class Find>
-constexpr void pass_unit(const divisions<Stages>& ways, const unit& u, std::size_t most, const Find& find,
+constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
                          passages<Kinds>& out) {
   constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : 17;
   const std::size_t level = u.ticks(ways), digit = u.digit(level);

@@ -18,7 +18,7 @@ constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 -
 
 // The first unit of a stretch, if what is above it is a stretch that is solved; else one that ends behind it.
 template <std::size_t Stages>
-constexpr unit first_unit(const divisions<Stages>& ways, const stretch& s) {
+constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
   const auto& along = ways.along;
   const std::size_t level = along.level_of(s.first, s.last + 1);
   const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
@@ -56,7 +56,7 @@ constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, co
                                           (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
                 out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
               });
-  if (const unit first = first_unit(ways, s); first.end <= s.last) {
+  if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
     const entry& last = ways.table.items[s.last];
     const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
     const auto& all = find.passages_of(first);
@@ -129,7 +129,7 @@ private:
     open_.items[count_++] = {d.lower, now.within, now.beside};
     now = {d.upper, now.within - d.more, now.beside + d.more};
   }
-  constexpr void pass(open& now, const unit& u, std::size_t number) {
+  constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
     const std::size_t level = u.ticks(ways_), digit = u.digit(level);
     std::size_t tick = ways_.along.below(level, u.first);
     for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {

@@ -98,7 +98,7 @@ private:
     }
     detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
     const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
-    const detail::passages<kinds>& passages_of(const detail::unit& u) const {
+    const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
       return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
     }
   };

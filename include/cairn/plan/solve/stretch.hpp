@@ -144,7 +144,8 @@ public:
   }
 
   // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // so many units: see division. Numbers only, and no calls in the loop: a compiler that solves a chain comes by here ten thousand times.
+  // so many units: see division. Numbers only, and no calls in the loop: a compiler that solves a chain comes by here ten
+  // thousand times.
   template <class Offer>
   constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
     const entry& last = table.items[s.last];
