@@ -58,14 +58,15 @@ void agrees() {
 } // namespace
 
 TEST_CASE("budget solver: a chain with copies") {
-  static_assert(budget_solver<repeated_blocks<8>, 1000>::repeats.period == 2);
+  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.along.levels == 1);
+  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.along.last_copy() > 0);
   agrees<repeated_blocks<8>, 48_KiB>();
   agrees<repeated_blocks<8>, 100_KiB>();
 }
-TEST_CASE("budget solver: a chain with copies, in groups") {
+TEST_CASE("budget solver: a chain with copies, by a ruler") {
   using source = repeated_blocks<36>;
-  static_assert(budget_solver<source, 1000>::groups.of.items[2].last > 2);
-  static_assert(budget_solver<source, 1000>::repeats.period > 2);
+  static_assert(budget_solver<source, 1000>::ways.along.levels > 1);
+  static_assert(budget_solver<source, 1000>::ways.along.last_copy() > 0);
   agrees<source, 100_KiB>();
 }
 TEST_CASE("budget solver: costs are told in units that keep their proportions") {

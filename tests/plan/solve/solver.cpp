@@ -288,8 +288,8 @@ TEST_CASE("solver: curves that are not exact are never better than those that ar
   MESSAGE("they cost at most " << 100 * most << " % more");
 }
 
-// Of a long chain the whole curve would take too long here: what groups cost is told by where they may be left out.
-TEST_CASE("solver: a long chain in groups is planned right, and equal blocks cost what a closed form says") {
+// Of a long chain the whole curve would take too long here.
+TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks cost what a closed form says") {
   dice d(3);
   for (const auto& stages : {mlp_stages(d, 170), random_stages(d, 160)}) {
     const chain c{.stages = stages, .input = {64, 0}};

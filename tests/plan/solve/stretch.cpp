@@ -23,10 +23,6 @@ using namespace cairn::testing;
 
 namespace {
 
-bool equal(const stretch& a, const stretch& b) {
-  return a.first == b.first && a.last == b.last && a.how.index() == b.how.index();
-}
-
 std::size_t live_bytes_of(const chain& c, const std::vector<route_step>& moves) {
   const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
   return detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.loss).bound;
@@ -46,53 +42,57 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
   std::size_t seen_of_all = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     dice d(seed);
-    const std::size_t n = 1 + d.below(8);
+    const std::size_t n = 1 + d.below(24);
     const auto stages = random_stages(d, n, d.coin());
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
-    const grouping<at_run_time> groups{entries, n, 1 + d.below(4)};
-    const divisions<at_run_time> all{entries, n, groups};
+    const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4)};
+    const std::size_t most = all.along.most;
     std::vector<stretch> open{{0, n, {}}};
     std::set<std::size_t> seen;
     while (!open.empty()) {
       const stretch s = open.back();
       open.pop_back();
-      if (!seen.insert((s.how.index() * 16 + s.first) * 16 + s.last).second) continue;
+      if (!seen.insert((s.how.index() * 32 + s.first) * 32 + s.last).second) continue;
       REQUIRE(s.first <= s.last);
       REQUIRE(all.is_asked_for(s));
+      REQUIRE(all.along.solves(s.first, s.last + 1));
       if (all.is_base(s)) continue;
-      if (all.is_at_once(s)) {
+      const bool at_once = all.is_at_once(s);
+      if (at_once) {
         const stretch below = all.at_once(s).lower;
         REQUIRE(below.first == s.first);
         REQUIRE(below.last + 1 == s.last);
         REQUIRE_FALSE(below.how.kept);
         open.push_back(below);
       }
-      std::size_t last_split = s.first;
-      all.splits(s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-        REQUIRE(i >= last_split);
-        REQUIRE(i < s.last);
-        last_split = i;
+      std::size_t last_split = s.first, offers = 0;
+      const std::size_t from = all.along.first_split(s.first, s.last + 1);
+      all.splits(s, from, s.last, most, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+        REQUIRE(end >= from);
+        REQUIRE(end >= last_split);
+        REQUIRE(end <= s.last);
+        last_split = end;
+        ++offers;
         std::uint64_t forwards = 0;
-        for (std::size_t k = s.first; k <= i; ++k) forwards += entries[k].cost.forward;
+        for (std::size_t k = s.first; k < end; ++k) forwards += entries[k].cost.forward;
         REQUIRE(cost == forwards);
-        const stretch upper = all.upper(s, i, tapes), lower = all.lower(s, i, tapes);
-        REQUIRE(upper.first == i + 1);
-        REQUIRE(upper.last == s.last);
-        REQUIRE(upper.how.kept == s.how.kept);
-        REQUIRE(lower.first == s.first);
-        REQUIRE(lower.last == i);
-        REQUIRE(lower.how.owns == s.how.owns);
-        REQUIRE(lower.how.kept == tapes);
-        const division again = all.split_at(s, i + 1 - s.first, tapes);
-        REQUIRE(equal(again.upper, upper));
-        REQUIRE(equal(again.lower, lower));
+        const division again = all.split(s, end, tapes);
+        REQUIRE(again.upper.first == end);
+        REQUIRE(again.upper.last == s.last);
+        REQUIRE(again.upper.how.kept == s.how.kept);
+        REQUIRE(again.upper.how.owns == !(tapes && entries[end - 1].reads_output));
+        REQUIRE(again.lower.first == s.first);
+        REQUIRE(again.lower.last + 1 == end);
+        REQUIRE(again.lower.how.owns == s.how.owns);
+        REQUIRE(again.lower.how.kept == tapes);
         REQUIRE(again.more == more);
         REQUIRE(again.bytes == bytes);
         REQUIRE(again.cost == cost);
-        open.push_back(upper);
-        open.push_back(lower);
+        open.push_back(again.upper);
+        open.push_back(again.lower);
       });
+      REQUIRE((at_once || offers > 0));
     }
     seen_of_all += seen.size();
   }
@@ -107,17 +107,16 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
     stages[0].parameters = 1;
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
-    const grouping<at_run_time> groups{entries, 1, 1};
-    const divisions<at_run_time> all{entries, 1, groups};
+    const divisions<at_run_time> all{entries, 1, 2};
     std::size_t least = static_cast<std::size_t>(-1);
     const stretch whole{0, 1, {}};
-    all.splits(whole, [&](std::size_t i, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
-      const stretch below = all.lower(whole, i, tapes);
+    all.splits(whole, 1, 1, 2, [&](std::size_t end, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
+      const division parts = all.split(whole, end, tapes);
       std::size_t bytes = first;
-      const std::size_t up = more + all.base(all.upper(whole, i, tapes)).bytes, down = all.base(below).bytes;
+      const std::size_t up = more + all.base(parts.upper).bytes, down = all.base(parts.lower).bytes;
       for (const std::size_t part : {up, down}) bytes = part > bytes ? part : bytes;
       std::vector<route_step> moves{{0, false}, {0, true}};
-      if (all.base_runs_forward(below)) moves.insert(moves.begin() + 1, {0, false});
+      if (all.base_runs_forward(parts.lower)) moves.insert(moves.begin() + 1, {0, false});
       // A lent output is no place for what is not read; to make one again is of no use.
       if (!c.lent_output) CHECK(bytes >= live_bytes_of(c, moves));
       least = bytes < least ? bytes : least;
@@ -131,8 +130,7 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
   stages[3].reads_input = false; // like a pooling: it reads nothing
   const chain c{.stages = stages, .input = {64, 0}};
   const auto entries = cost_table_of<at_run_time>(c);
-  const grouping<at_run_time> groups{entries, 4, 1};
-  const divisions<at_run_time> all{entries, 4, groups};
+  const divisions<at_run_time> all{entries, 4, 5};
   CHECK(all.is_at_once({0, 1, {false, true}}));
   CHECK_FALSE(all.is_at_once({0, 1, {false, false}})); // what it reads is not there
   CHECK_FALSE(all.is_at_once({1, 1, {false, true}}));  // a base

@@ -61,9 +61,9 @@ template <std::size_t Stages>
 struct too_long_for_the_compiler : too_long_message {};
 
 struct solved_in_the_compiler {
-  // A longer chain would take minutes, and then end in a compiler's own limits.
+  // A longer chain would take more than some seconds, and then end in a compiler's own limits.
   static constexpr std::size_t most_different = 128;
-  static constexpr std::size_t most_repeated = 201; // two hundred blocks and a last layer
+  static constexpr std::size_t most_repeated = 1024;
 
   static constexpr bool accepts(const chain& c) {
     if (c.size() <= most_different) return true;
@@ -87,10 +87,10 @@ struct solved_in_the_compiler {
 // FLOPs, workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too
 // small is an error that states the least possible number.
 //
-// Searched are the schedules that store what they store until its backward (stretch.hpp): of a chain of more than 32 stages
-// that differ, those that go by its groups (grouping.hpp). tests/bench/RESULTS.md says what that costs the network and the
-// compiler. A chain of more than 128 stages, or of more than 201 that repeat
-// themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only then.
+// Searched are the schedules that store what they store until its backward (stretch.hpp), and of a chain of more than 20
+// stages those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
+// the network and the compiler. A chain of more than 128 stages, or of more than 1024 that repeat themselves, is refused:
+// memory_curve solves it when the program runs, as it does budgets that are known only then.
 template <std::size_t Bytes>
 struct budget : detail::solved_in_the_compiler {
   static constexpr std::size_t bytes = Bytes;

@@ -7,31 +7,24 @@
 
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
+#include <cairn/plan/solve/catalogue.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
-#include <cairn/plan/solve/grouping.hpp>
 #include <cairn/plan/solve/marked_front.hpp>
+#include <cairn/plan/solve/passage.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
 #include <cairn/plan/solve/stretch.hpp>
 
 namespace cairn::detail {
 
-// The fronts of the stretches of one length: the place of each by its number among them and its standing.
-template <std::size_t Marks>
-struct length_view {
-  const marked_front<Marks>* fronts = nullptr;
-  const std::uint16_t* places = nullptr;
-};
-
-// The more stages, the fewer marks and groups the compiler can afford.
-constexpr std::size_t marks_for(std::size_t stages) {
-  return stages <= 16 ? 64 : stages <= 32 ? 48 : stages <= 64 ? 32 : 24;
-}
-constexpr std::size_t groups_for(std::size_t stages) { return stages <= 128 ? 8 : 17; }
-inline constexpr std::size_t whole_steps = 36'000; // see group_length: those of 32 stages that differ
+// How many units a stretch has at most (ruler.hpp), and how many marks a front: the more there is to do, the fewer can a
+// compiler afford.
+constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
+constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
+inline constexpr std::size_t passage_kinds = 17;
 
 // Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
 // once.
-inline constexpr std::uint64_t cost_units = 16384;
+inline constexpr std::uint64_t cost_units = 131072;
 
 template <std::size_t Stages>
 constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
@@ -43,98 +36,114 @@ constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
   return table;
 }
 
-// A chain solved for a budget in constant expressions, one for each length of stretch, so that none is too long for a
-// compiler. `Source::value` is the chain.
+// The jobs of a chain in batches, and where the result of each is: number / in_batch is its batch, the rest its number
+// among the batch's fronts or units.
+inline constexpr std::size_t in_batch = 32;
+template <std::size_t Jobs, std::size_t Places>
+struct job_list {
+  job of[Jobs]{};
+  std::uint32_t at[Places]{};
+  std::uint32_t units[Jobs / in_batch + 1]{}; // of each batch
+};
+
+// The results of one batch.
+template <std::size_t Marks>
+struct batch_view {
+  const marked_front<Marks>* fronts = nullptr;
+  const passages<passage_kinds>* units = nullptr;
+};
+
+// A chain solved for a budget in constant expressions, one for each batch of jobs, so that none is too long for a compiler.
+// `Source::value` is the chain.
 template <class Source, std::size_t Budget>
 struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
-  static constexpr grouping<stages> groups{table, stages,
-                                           group_length(table.items, stages, whole_steps, groups_for(stages))};
-  static constexpr divisions<stages> ways{table, stages, groups};
-  static constexpr repetition repeats = groups.repeats;
-  static constexpr std::size_t mark_count = marks_for(stages);
+  static constexpr divisions<stages> ways{in_cost_units<stages>(cost_table_of<stages>(whole)), stages, units_for(stages)};
+  static constexpr catalogue<stages> jobs{ways};
+  static constexpr std::size_t job_count = [] {
+    std::size_t count = 0;
+    jobs.each([&](const job&) { ++count; });
+    return count;
+  }();
+  static constexpr auto list = [] {
+    job_list<job_count, jobs.places()> out{};
+    std::size_t count = 0;
+    jobs.each([&](const job& j) {
+      std::uint32_t& units = out.units[count / in_batch];
+      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
+      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
+      if (j.level != 0) ++units;
+      out.of[count++] = j;
+    });
+    return out;
+  }();
+
+  static constexpr std::size_t mark_count = marks_for(job_count);
   static constexpr marks scale{.budget = static_cast<std::int64_t>(Budget), .count = mark_count};
   using front = marked_front<mark_count>;
-  using view = length_view<mark_count>;
-
-  // Stretches that are no copies: those that begin below `copies`, and those that end behind the repetition.
-  static constexpr std::size_t copies = repeats.period == 0 ? stages + 1 : repeats.copies();
-  static constexpr std::size_t behind(std::size_t length) { // the first of the latter
-    return repeats.end < copies + length ? copies : repeats.end - length + 1;
-  }
-  static constexpr std::size_t firsts(std::size_t length) { // of both
-    const std::size_t all = stages + 2 - length;
-    return all <= copies ? all : copies + all - behind(length);
-  }
-  static constexpr std::size_t first_of(std::size_t number, std::size_t length) {
-    return number < copies ? number : number - copies + behind(length);
-  }
-  static constexpr std::size_t number_of(std::size_t first, std::size_t last) {
-    if constexpr (repeats.period == 0) return first;
-    const std::size_t number = first - repeats.steps_back(first, last);
-    return number < copies ? number : number - behind(last - first + 1) + copies;
-  }
+  using view = batch_view<mark_count>;
 
   struct finder {
-    const view* lengths;
+    const view* batches; // those that are done
+    std::size_t count;
+    view now; // the one under way
 
-    constexpr const front& operator()(std::size_t first, std::size_t last, std::size_t how) const {
-      const view& v = lengths[last - first];
-      return v.fronts[v.places[number_of(first, last) * standings + how]];
+    constexpr const front& at(std::size_t place) const {
+      const std::size_t number = list.at[place], batch = number / in_batch;
+      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
     }
+    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
+    constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
+      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
+      return (batch < count ? batches[batch] : now).units[number % in_batch];
+    }
+    static constexpr const catalogue<stages>& places() { return jobs; }
   };
 
-  static constexpr std::size_t count_fronts(std::size_t length) {
-    std::size_t count = 0;
-    for (std::size_t k = 0, end = firsts(length); k < end; ++k)
-      for (std::size_t how = 0, first = first_of(k, length); how < standings; ++how)
-        count += ways.is_asked_for({first, first + length - 1, standing_of(how)}) ? 1 : 0;
-    return count;
-  }
-
-  template <std::size_t Fronts, std::size_t Firsts>
+  template <std::size_t Fronts, std::size_t Units>
   struct solved {
-    front fronts[Fronts == 0 ? 1 : Fronts]{};
-    std::uint16_t places[Firsts * standings]{};
+    front fronts[Fronts + 1]{};
+    passages<passage_kinds> units[Units + 1]{};
   };
-  template <std::size_t Length>
-  static constexpr auto solve(const view* shorter) {
-    solved<count_fronts(Length), firsts(Length)> out{};
-    const finder find{shorter};
-    std::uint16_t next = 0;
-    for (std::size_t k = 0, end = firsts(Length); k < end; ++k)
-      for (std::size_t how = 0, first = first_of(k, Length); how < standings; ++how) {
-        const stretch s{first, first + Length - 1, standing_of(how)};
-        if (!ways.is_asked_for(s)) continue;
+  template <std::size_t Number>
+  static constexpr auto solve(const view* earlier) {
+    constexpr std::size_t begin = Number * in_batch, end = begin + in_batch < job_count ? begin + in_batch : job_count;
+    constexpr std::size_t units = list.units[Number];
+    solved<end - begin - units, units> out{};
+    const finder find{earlier, Number, {out.fronts, out.units}};
+    for (std::size_t k = begin, next = 0; k < end; ++k) {
+      const job& j = list.of[k];
+      if (j.level != 0) {
+        pass_unit(ways, j.as_unit(), Budget, find, out.units[k - begin - next]);
+      } else {
         front now{scale};
-        solve_stretch(ways, s, find, now);
-        out.fronts[next] = now;
-        out.places[k * standings + how] = next++;
+        solve_stretch(ways, j.of, find, now);
+        out.fronts[next++] = now;
       }
+    }
     return out;
   }
 };
 
-// All stretches of up to so many stages.
-template <class Of, std::size_t Length>
-struct lengths_up_to {
+// So many batches, from the first one on.
+template <class Of, std::size_t Count>
+struct batches {
   using view = typename Of::view;
-  static constexpr auto longest = Of::template solve<Length>(lengths_up_to<Of, Length - 1>::at);
+  static constexpr auto last = Of::template solve<Count - 1>(batches<Of, Count - 1>::at);
   struct list {
-    view at[Length]{};
+    view at[Count]{};
   };
   static constexpr list views = [] {
     list l{};
-    for (std::size_t i = 0; i + 1 < Length; ++i) l.at[i] = lengths_up_to<Of, Length - 1>::at[i];
-    l.at[Length - 1] = {longest.fronts, longest.places};
+    for (std::size_t i = 0; i + 1 < Count; ++i) l.at[i] = batches<Of, Count - 1>::at[i];
+    l.at[Count - 1] = {last.fronts, last.units};
     return l;
   }();
   static constexpr const view* at = views.at;
 };
 template <class Of>
-struct lengths_up_to<Of, 0> {
+struct batches<Of, 0> {
   static constexpr const typename Of::view* at = nullptr;
 };
 
@@ -142,19 +151,18 @@ struct lengths_up_to<Of, 0> {
 template <class Source, std::size_t Budget>
 struct budget_solution : budget_solver<Source, Budget> {
   using base = budget_solver<Source, Budget>;
+  static constexpr std::size_t count = (base::job_count + in_batch - 1) / in_batch;
 
-  // From the shortest up: else each would be evaluated inside the next, too deep for a long chain.
-  template <std::size_t... Length>
-  static constexpr const typename base::view* solve_all(std::index_sequence<Length...>) {
-    const typename base::view* const each[]{lengths_up_to<base, Length>::at...};
-    return each[sizeof...(Length) - 1];
+  // From the first batch on: else each would be evaluated inside the next, too deep for a long chain.
+  template <std::size_t... Number>
+  static constexpr const typename base::view* solve_all(std::index_sequence<Number...>) {
+    const typename base::view* const each[]{batches<base, Number + 1>::at...};
+    return each[count - 1];
   }
-  static constexpr typename base::finder find{solve_all(std::make_index_sequence<base::stages + 2>{})};
-  static constexpr const typename base::front& front = find(0, base::stages, 0);
+  static constexpr typename base::finder find{solve_all(std::make_index_sequence<count>{}), count, {}};
+  static constexpr const typename base::front& front = find({0, base::stages, {}});
 
-  static constexpr need write(std::size_t within, route& out) {
-    return write_route<base::stages>(base::ways, find, base::stages, within, out);
-  }
+  static constexpr need write(std::size_t within, route& out) { return write_route(base::ways, find, within, out); }
 };
 
 } // namespace cairn::detail

@@ -56,18 +56,17 @@ struct marked_front {
     full = cheapest;
   }
 
-  // The backward of the last stage at once, and then what is below it.
-  constexpr void offer(const marked_front& lower, const need& own) {
-    marked_front nothing{all};
-    nothing.be({});
-    offer(nothing, 0, lower, own, 0);
+  // The front of a part that is not there.
+  constexpr marked_front nothing() const {
+    marked_front out{all};
+    out.be({});
+    return out;
   }
-
   // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
   // first ops, costs add up.
   constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own,
-                       std::uint16_t how) {
-    join(*this, upper, more, lower, own, how);
+                       std::size_t how) {
+    join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
   }
   constexpr void finish() {
     if (low > Marks) return;
@@ -84,6 +83,15 @@ struct marked_front {
     auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
     if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
     return m < low ? least_begin : begin[m];
+  }
+
+  // The cheapest way: it is found again within these bytes, or more.
+  constexpr need cheapest() const {
+    if (low > Marks) return {0, endless};
+    std::size_t m = Marks;
+    while (m > low && cost[m - 1] == cost[Marks]) --m;
+    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
+    return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
   }
 
 private:

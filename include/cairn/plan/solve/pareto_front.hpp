@@ -29,6 +29,11 @@ struct front_view {
   // How the cheapest within so many bytes begins.
   std::size_t within(std::size_t bytes) const { return ways[up_to(bytes) - 1].begin; }
 
+  need cheapest() const {
+    if (count == 0) return {0, static_cast<std::uint64_t>(-1) / 4};
+    return {ways[count - 1].bytes, ways[count - 1].cost};
+  }
+
   // How many ways there are of at most so many bytes.
   std::size_t up_to(std::size_t bytes) const {
     std::size_t begin = 0;
@@ -57,14 +62,15 @@ public:
     if (only.bytes <= most_) known_.push_back(way_of(only.cost, only.bytes, 0));
   }
   void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
-  void offer(const front_view& lower, const need& own) {
-    constexpr Way nothing{};
-    offer({&nothing, 1}, 0, lower, own, 0);
+  // The front of a part that is not there.
+  static front_view nothing() {
+    static constexpr Way none{};
+    return {&none, 1};
   }
 
   // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
   // first ops, costs add up.
-  void offer(const front_view& upper, std::size_t more, const front_view& lower, const need& own, std::uint32_t begin) {
+  void offer(const front_view& upper, std::size_t more, const front_view& lower, const need& own, std::size_t begin) {
     if (upper.count == 0 || lower.count == 0) return;
     const Way* u = upper.ways;
     const Way* l = lower.ways;

@@ -6,77 +6,151 @@
 
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
+#include <cairn/plan/solve/passage.hpp>
 #include <cairn/plan/solve/stretch.hpp>
 
 namespace cairn::detail {
 
-// How a way begins, in one number: twice the stages below its split, and 1 if it tapes (stretch.hpp); 0 is the backward
-// of the last stage at once. The ways of the parts are those of the parts' own fronts that fit.
+// How a way begins, in one number. 0 is the backward of the last stage at once; twice the stages below a split, and 1 if it
+// tapes (stretch.hpp); and behind all splits the passages of the first unit (passage.hpp). The ways of the parts are those
+// of the parts' own fronts that fit.
+constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
 
-// Solves one stretch from the fronts of shorter ones: find(first, last, how) is that of a stretch.
+// The first unit of a stretch, if what is above it is a stretch that is solved; else one that ends behind it.
+template <std::size_t Stages>
+constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
+  const auto& along = ways.along;
+  const std::size_t level = along.level_of(s.first, s.last + 1);
+  const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
+  const bool is_one = level != 0 && end <= s.last && along.solves(end, s.last + 1);
+  return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
+}
+
+// Solves one stretch from the fronts of shorter ones: find(stretch) is that of a stretch.
 template <std::size_t Stages, class Find, class Front>
 constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
   if (ways.is_base(s)) return out.be(ways.base(s));
-  const bool at_once = ways.is_at_once(s);
-  out.clear(at_once ? 0 : ways.least_cost(s));
-  if (at_once) {
+  out.clear(ways.least_cost(s));
+  if (ways.is_at_once(s)) {
     const division d = ways.at_once(s);
-    out.offer(find(d.lower.first, d.lower.last, d.lower.how.index()), {d.bytes, d.cost});
+    out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  const std::size_t kept = s.how.kept ? 2 : 0;
-  const std::size_t owns = s.how.owns ? 1 : 0;
-  const cost_table<Stages>& table = ways.table();
-  ways.splits(s, [&](std::size_t i, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-    out.offer(find(i + 1, s.last, kept + (tapes && table.items[i].reads_output ? 0 : 1)), more,
-              find(s.first, i, owns + (tapes ? 2 : 0)), {bytes, cost},
-              static_cast<std::uint16_t>(2 * (i + 1 - s.first) + (tapes ? 1 : 0)));
-  });
+  // The places of the parts, as catalogue.hpp has them; levels only grow below the split, and shrink above it.
+  const auto& jobs = find.places();
+  const std::uint32_t* const copies = jobs.copies();
+  const std::uint32_t* const rows = jobs.rows();
+  const std::uint32_t* const count = ways.along.counts();
+  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
+  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
+  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
+  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
+              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
+                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
+                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
+                                                        : (end <= copied ? copies : rows)[low + s.first] +
+                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
+                                          owns + (tapes ? 2 : 0);
+                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
+                                          standings * (count[high + top] - count[high + end] - 1) + kept +
+                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
+                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+              });
+  if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
+    const entry& last = ways.table.items[s.last];
+    const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    const auto& all = find.passages_of(first);
+    const auto& nothing = out.nothing();
+    std::size_t begin = first_passage(s);
+    for (const passage& p : all.of) {
+      const bool upper_owns = all.upper_owns(begin - first_passage(s));
+      const std::size_t forward = p.forward + always;
+      if (p.cost != passage::endless)
+        out.offer(find({first.end, s.last, {upper_owns, s.how.kept}}), p.more, nothing,
+                  {p.back < forward ? forward : p.back, p.cost}, begin);
+      ++begin;
+    }
+  }
   out.finish();
 }
 
-// Writes the cheapest known way to walk a chain within so many bytes, which must be enough. Returns what it needs: no more
-// bytes, and at most the cost that its front says.
+// Writes the cheapest known way to walk a chain within so many bytes.
 template <std::size_t Stages, class Find>
-constexpr need write_route(const divisions<Stages>& ways, const Find& find, std::size_t stages, std::size_t within, route& out) {
+class route_writer {
+public:
+  constexpr route_writer(const divisions<Stages>& ways, const Find& find, route& out)
+      : ways_(ways), find_(find), out_(out), open_(2 * ways.stages() + 2) {}
+
+  // The bytes must be enough. Returns what it needs: no more bytes, and at most the cost that its front says.
+  constexpr need write(std::size_t within) {
+    const std::size_t stages = ways_.stages();
+    open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
+    while (count_ > 0) {
+      open now = open_.items[--count_];
+      const stretch& s = now.s;
+      if (ways_.is_base(s)) {
+        add(now, ways_.base(s));
+        if (ways_.base_runs_forward(s)) out_.forward(s.first);
+        if (s.first != stages) out_.backward(s.first);
+        continue;
+      }
+      const std::size_t begin = find_(s).within(now.within);
+      if (begin == 0) {
+        const division d = ways_.at_once(s);
+        add(now, {d.bytes, d.cost});
+        out_.backward(s.last);
+        now.s = d.lower;
+      } else if (begin < first_passage(s)) {
+        split(now, s.first + begin / 2, begin % 2 != 0);
+      } else {
+        pass(now, first_unit(ways_, s), begin - first_passage(s));
+      }
+      open_.items[count_++] = now;
+    }
+    return all_;
+  }
+
+private:
   struct open {
     stretch s{};
     std::size_t within = 0;
     std::size_t beside = 0; // bytes that are kept by those around it
   };
-  plain_array<open, Stages == at_run_time ? at_run_time : 2 * Stages + 2> stack(2 * stages + 2);
-  open* const items = stack.items;
-  std::size_t height = 0;
-  items[height++] = {{0, stages, {false, false}}, within, 0};
-  need all{};
-  while (height > 0) {
-    const open now = items[--height];
-    const stretch& s = now.s;
-    const auto add = [&](std::size_t bytes, std::uint64_t cost) {
-      if (all.bytes < now.beside + bytes) all.bytes = now.beside + bytes;
-      all.cost += cost;
-    };
-    if (ways.is_base(s)) {
-      const need n = ways.base(s);
-      add(n.bytes, n.cost);
-      if (ways.base_runs_forward(s)) out.forward(s.first);
-      if (s.first != stages) out.backward(s.first);
-      continue;
-    }
-    const std::size_t begin = find(s.first, s.last, s.how.index()).within(now.within);
-    if (begin == 0) {
-      const division d = ways.at_once(s);
-      add(d.bytes, d.cost);
-      out.backward(s.last);
-      items[height++] = {d.lower, now.within, now.beside};
-      continue;
-    }
-    const division d = ways.split_at(s, begin / 2, begin % 2 != 0);
-    add(d.bytes, d.cost);
-    out.forward(s.first, s.first + begin / 2);
-    items[height++] = {d.lower, now.within, now.beside};
-    items[height++] = {d.upper, now.within - d.more, now.beside + d.more};
+
+  constexpr void add(const open& now, const need& n) {
+    if (all_.bytes < now.beside + n.bytes) all_.bytes = now.beside + n.bytes;
+    all_.cost += n.cost;
   }
-  return all;
+  // What is below the split stays open, and the walk goes on above it.
+  constexpr void split(open& now, std::size_t end, bool tapes) {
+    const division d = ways_.split(now.s, end, tapes);
+    add(now, {d.bytes, d.cost});
+    out_.forward(now.s.first, end);
+    open_.items[count_++] = {d.lower, now.within, now.beside};
+    now = {d.upper, now.within - d.more, now.beside + d.more};
+  }
+  constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
+    const std::size_t level = u.ticks(ways_), digit = u.digit(level);
+    std::size_t tick = ways_.along.below(level, u.first);
+    for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {
+      const std::size_t end = ways_.along.tick(level, ++tick);
+      const std::uint64_t code = rest % (std::uint64_t{1} << digit);
+      if (code > 2) pass(now, {now.s.first, end, level, now.s.how.owns}, static_cast<std::size_t>(code - 3));
+      else if (code > 0) split(now, end, code == 2);
+    }
+  }
+
+  const divisions<Stages>& ways_;
+  const Find& find_;
+  route& out_;
+  plain_array<open, Stages == at_run_time ? at_run_time : 2 * Stages + 2> open_;
+  std::size_t count_ = 0;
+  need all_{};
+};
+
+template <std::size_t Stages, class Find>
+constexpr need write_route(const divisions<Stages>& ways, const Find& find, std::size_t within, route& out) {
+  return route_writer<Stages, Find>(ways, find, out).write(within);
 }
 
 } // namespace cairn::detail

@@ -19,15 +19,11 @@ struct repetition {
   // it reads decides how the stretch can stand.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
 
-  // How far below stretch [first, last] its first copy is.
-  constexpr std::size_t steps_back(std::size_t first, std::size_t last) const {
-    if (period == 0 || last >= end || first < copies()) return 0;
-    return (first - lowest - 1) / period * period;
-  }
-  // A multiple of the period is one too.
-  constexpr void lengthen(std::size_t multiple) {
-    period = multiple;
-    if (end < lowest + 2 * period + 2) *this = {};
+  // How far below stretch [first, last] its first copy is, if only every so-manieth copy counts.
+  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
+    const std::size_t distance = every * period;
+    if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
+    return (first - lowest - 1) / distance * distance;
   }
 };
 

@@ -9,8 +9,9 @@
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
-#include <cairn/plan/solve/grouping.hpp>
+#include <cairn/plan/solve/catalogue.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
+#include <cairn/plan/solve/passage.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
 #include <cairn/plan/solve/stretch.hpp>
 
@@ -28,12 +29,20 @@ struct no_progress {
   void operator()(double) const {}
 };
 
+// How many units a stretch has at most (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
+inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
+  const repetition r = find_repetition(table.items, stages);
+  const std::size_t different = r.period == 0 ? stages : r.copies() + stages - r.end;
+  return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
+}
+
 } // namespace detail
 
 // Solves a chain when the program runs: the whole curve of cost against memory at once, in exact bytes. Every stretch of
 // the chain has the Pareto front of its ways, and longer stretches join those of shorter ones; stretches of equal stages
 // are solved once. In a chain of more than 32 stages, of ways whose bytes are within 1 % of each other only the cheapest
-// is kept, and one of more than 128 stages is cut into groups (grouping.hpp); unless the curve is to be exact.
+// is kept, and of one of more than about 128 that differ only the stretches of a ruler are solved (ruler.hpp); unless the
+// curve is to be exact.
 //
 // Searched are the schedules that store what they store until its backward (stretch.hpp). The curve begins at the least
 // bytes that one of these needs.
@@ -50,9 +59,7 @@ public:
   template <class Progress = detail::no_progress>
   explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {},
                   Progress&& progress = {})
-      : chain_(c), table_(detail::cost_table_of<detail::at_run_time>(c, costs)),
-        groups_(table_, c.size(), limits.exact ? 1 : detail::group_length(table_.items, c.size(), 2'500'000, 24)),
-        ways_(table_, c.size(), groups_) {
+      : solver(limits, c, detail::cost_table_of<detail::at_run_time>(c, costs)) {
     solve(limits, progress);
   }
   solver(const solver&) = delete;
@@ -73,7 +80,7 @@ public:
   template <class Steps = std::vector<route_step>>
   Steps route_of(std::size_t i) const {
     const auto write = [&](auto find, route out) {
-      detail::write_route(ways_, find, chain_.size(), points_[i].bytes, out);
+      detail::write_route(ways_, find, points_[i].bytes, out);
       return out.size();
     };
     Steps steps(write(finder{*this}, route{chain_}));
@@ -82,64 +89,67 @@ public:
   }
 
 private:
-  // The fronts of the stretches that begin with one stage, in the order of `of`: their last stage and standing.
-  struct solved {
-    std::size_t of = 0;
-    std::vector<detail::way> front;
-  };
-  // The front of a stretch, or of the one that it is a copy of.
+  static constexpr std::size_t kinds = 65; // of passages
   struct finder {
     const solver& whole;
-    detail::front_view operator()(std::size_t first, std::size_t last, std::size_t how) const {
-      const std::size_t back = whole.groups_.repeats.steps_back(first, last);
-      const std::vector<solved>& row = whole.fronts_[first - back];
-      const std::size_t wanted = (last - back) * detail::standings + how;
-      std::size_t begin = 0;
-      for (std::size_t end = row.size(); begin < end;) { // the first that is not less
-        const std::size_t middle = (begin + end) / 2;
-        if (row[middle].of < wanted) begin = middle + 1;
-        else end = middle;
-      }
-      return {row[begin].front.data(), row[begin].front.size()};
+    detail::front_view at(std::size_t place) const {
+      const std::vector<detail::way>& front = whole.fronts_[whole.at_[place]];
+      return {front.data(), front.size()};
+    }
+    detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
+    const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
+    const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
+      return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
     }
   };
+
+  solver(const curve_limits& limits, const chain& c, const detail::cost_table<detail::at_run_time>& table)
+      : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), jobs_(ways_) {}
 
   template <class Progress>
   void solve(const curve_limits& limits, Progress& progress) {
     const std::size_t stages = chain_.size();
-    fronts_.resize(stages + 1);
-    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : stages <= 300 ? 7 : 6);
+    at_.resize(jobs_.places());
+    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.along.levels == 1 ? 7 : 8);
     const finder find{*this};
-    double done = 0;
-    for (std::size_t length = 1; length <= stages + 1; ++length) {
-      for (std::size_t first = 0; first + length <= stages + 1; ++first) {
-        if (groups_.repeats.steps_back(first, first + length - 1) != 0) continue;
-        for (std::size_t how = 0; how < detail::standings; ++how) {
-          const detail::stretch s{first, first + length - 1, detail::standing_of(how)};
-          if (!ways_.is_asked_for(s)) continue;
-          detail::solve_stretch(ways_, s, find, front);
-          const detail::front_view found = front.view();
-          fronts_[first].push_back({s.last * detail::standings + how, {found.ways, found.ways + found.count}});
-        }
+    const auto splits = [&](const detail::job& j) { // about as many
+      const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.along.most;
+      return static_cast<double>(length < most ? length : most);
+    };
+    double done = 0, all = 0, told = 0;
+    jobs_.each([&](const detail::job& j) { all += splits(j); });
+    jobs_.each([&](const detail::job& j) {
+      if (j.level != 0) {
+        at_[jobs_.place_of(j.as_unit())] = static_cast<std::uint32_t>(units_.size());
+        detail::passages<kinds> found{};
+        detail::pass_unit(ways_, j.as_unit(), limits.most, find, found);
+        units_.push_back(found);
+      } else {
+        detail::solve_stretch(ways_, j.of, find, front);
+        at_[jobs_.place_of(j.of)] = static_cast<std::uint32_t>(fronts_.size());
+        const detail::front_view found = front.view();
+        fronts_.emplace_back(found.ways, found.ways + found.count);
       }
-      done += static_cast<double>(length * (stages + 2 - length)); // as many splits
-      const double all = static_cast<double>((stages + 1) * (stages + 2)) * static_cast<double>(stages + 3) / 6;
+      done += splits(j);
+      if (done < told + all / 1000 && done < all) return;
       progress(done / all);
-    }
+      told = done;
+    });
     // What a way of the front costs when it is written: at most what the front says.
-    const detail::front_view whole = find(0, stages, 0);
+    const detail::front_view whole = find({0, stages, {}});
     for (std::size_t i = 0; i < whole.count; ++i) {
       route counted{chain_};
-      const detail::need own = detail::write_route(ways_, find, stages, whole.ways[i].bytes, counted);
+      const detail::need own = detail::write_route(ways_, find, whole.ways[i].bytes, counted);
       if (points_.empty() || own.cost < points_.back().cost) points_.push_back({whole.ways[i].bytes, own.cost});
     }
   }
 
   chain chain_;
-  detail::cost_table<detail::at_run_time> table_;
-  detail::grouping<detail::at_run_time> groups_;
   detail::divisions<detail::at_run_time> ways_;
-  std::vector<std::vector<solved>> fronts_; // by the first stage
+  detail::catalogue<detail::at_run_time> jobs_;
+  std::vector<std::uint32_t> at_; // by place: the number among the fronts, or among the units
+  std::vector<std::vector<detail::way>> fronts_;
+  std::vector<detail::passages<kinds>> units_;
   std::vector<point> points_;
 };
 

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/plain_array.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
-#include <cairn/plan/solve/grouping.hpp>
+#include <cairn/plan/solve/ruler.hpp>
 
 namespace cairn::detail {
 
@@ -63,43 +64,64 @@ struct need {
 template <std::size_t Stages>
 class divisions {
 public:
-  constexpr divisions(const cost_table<Stages>& table, std::size_t stages, const grouping<Stages>& groups)
-      : table_(table), stages_(stages), groups_(groups) {}
-
-  constexpr const cost_table<Stages>& table() const { return table_; }
-
-  // No way to walk the stretch costs less: nothing runs twice. Unless the last backward reads nothing.
-  constexpr std::uint64_t least_cost(const stretch& s) const {
-    return base({s.last, s.last, {true, s.how.kept}}).cost + groups_.of.items[s.last].below -
-           groups_.of.items[s.first].below;
+  // A stretch has at most so many units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
+  constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units)
+      : table(costs), along(table.items, stages, most_units), stages_(stages), forwards_(stages + 2), all_(stages + 2),
+        stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
+    for (std::size_t i = 0; i < stages; ++i) {
+      const entry& e = table.items[i];
+      forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
+      all_.items[i + 1] = all_.items[i] + e.cost.forward + e.cost.backward;
+      const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
+      stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
+      plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
+      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
+      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
+    }
   }
 
+  cost_table<Stages> table;
+  ruler<Stages> along;
+
+  constexpr std::size_t stages() const { return stages_; }
+
+  // No way to walk the stretch costs less: nothing runs twice. Unless the last backward reads nothing, or comes first.
+  constexpr std::uint64_t least_cost(const stretch& s) const {
+    if (reads_nothing(table.items[s.last]) || is_at_once(s)) return 0;
+    return base({s.last, s.last, {true, s.how.kept}}).cost + all_.items[s.last] - all_.items[s.first];
+  }
+  // The bytes that all stages of [first, end) store, if all of them do.
+  constexpr std::size_t stored(std::size_t first, std::size_t end) const { return stored_.items[end] - stored_.items[first]; }
+
   // Some stretches are no part of any other: what a stage has not stored cannot be there, the chain's input belongs to no
-  // stretch, and a value is stored beside one only if the stage that made it reads it. See grouping.hpp for the others.
+  // stretch, and a value is stored beside one only if the stage that made it reads it.
   constexpr bool is_asked_for(const stretch& s) const {
-    const group& first = groups_.of.items[s.first];
-    const group& last = groups_.of.items[s.last];
-    if (s.how.kept && (s.last == stages_ || table_.items[s.last].kept() == 0)) return false;
-    if (!first.starts && !last.ends && first.last != last.last) return false;
+    if (s.how.kept && (s.last == stages_ || !may_tape(s.first, s.last))) return false;
     if (s.how.owns) return s.first > 0;
-    return s.first == 0 || table_.items[s.first - 1].reads_output;
+    return s.first == 0 || table.items[s.first - 1].reads_output;
+  }
+  // May a split of a stretch tape stage i? In a long chain only if it is the first one, or needs no input for its backward:
+  // else what runs from the first stage to it would run again for that input.
+  constexpr bool may_tape(std::size_t first, std::size_t i) const {
+    const entry& e = table.items[i];
+    return e.kept() != 0 && (i == first || along.levels == 1 || !e.reads_input);
   }
   constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
   // Nothing but the gradient is missing for the last backward: it may be next. Or else, if its gradient is the smaller
   // one, forwards below it come first.
   constexpr bool is_at_once(const stretch& s) const {
-    const entry& last = table_.items[s.last];
-    return s.first != s.last && s.last != stages_ &&
-           (reads_nothing(last) || (s.how.kept && !last.reads_input));
+    const entry& last = table.items[s.last];
+    return s.first != s.last && s.last != stages_ && (reads_nothing(last) || (s.how.kept && !last.reads_input)) &&
+           along.solves(s.first, s.last);
   }
   // Does the walk of one stage begin with its forward?
   constexpr bool base_runs_forward(const stretch& s) const {
-    return s.first != stages_ && !s.how.kept && table_.items[s.first].kept() != 0;
+    return s.first != stages_ && !s.how.kept && table.items[s.first].kept() != 0;
   }
 
   // One stage, or the loss.
   constexpr need base(const stretch& s) const {
-    const entry& e = table_.items[s.first];
+    const entry& e = table.items[s.first];
     const std::size_t own = owned(s);
     if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
     need out{during_backward(e, e.reads_input ? own : 0), e.cost.backward};
@@ -113,7 +135,7 @@ public:
   }
 
   constexpr division at_once(const stretch& s) const {
-    const entry& last = table_.items[s.last];
+    const entry& last = table.items[s.last];
     division d{};
     d.lower = {s.first, s.last - 1, {s.how.owns, false}};
     d.bytes = during_backward(last, owned(s));
@@ -121,80 +143,72 @@ public:
     return d;
   }
 
-  // Calls offer(i, tapes, more, bytes, cost) for every way to split behind stage i: see division. Numbers only, and no
-  // calls in the loop: a compiler that solves a chain comes by here ten thousand times. Groups between the first and the
-  // last are passed as a whole.
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
+  // so many units: see division. Numbers only, and no calls in the loop: a compiler that solves a chain comes by here ten
+  // thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, Offer offer) const {
-    const entry& last = table_.items[s.last];
+  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
+    const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
     std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
     if (is_at_once(s))
-      for (--idle; idle > s.first + 1 && reads_nothing(table_.items[idle - 1]);) --idle;
-    std::size_t walked = 0; // the most bytes, besides `always`, of forwards that keep nothing
-    std::uint64_t cost = 0;
-    const std::size_t first_group = groups_.of.items[s.first].last;
-    const std::size_t last_group = groups_.of.items[s.last].last;
-    const bool starts = groups_.of.items[s.first].starts;
-    const bool ends = groups_.of.items[s.last].ends;
-    for (std::size_t i = s.first; i < s.last; ++i) {
-      const group& g = groups_.of.items[i];
-      if (i > first_group && g.last != last_group) {
-        if (walked < g.walked) walked = g.walked;
-        cost += g.cost;
-        i = g.last;
-      } else if (i > first_group && !starts) {
-        break;
-      }
-      const bool unread = i + 1 >= idle;
-      const entry& e = table_.items[i];
-      const bool at_first = i == s.first; // whose input is counted already
-      const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t plain = input + (!at_first && e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-      const std::size_t below = walked;
+      for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
+    const std::uint32_t* const height = along.heights();
+    const std::uint32_t* const below = along.counts();
+    const std::size_t borders = stages_ + 2;
+    const std::uint32_t low = height[s.first], high = height[s.last + 1];
+    std::size_t least = 0; // a border has a tick of this level, if both parts have so few units
+    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
+    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
+    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
+      const std::size_t before = walked;
+      const bool at_first = end == s.first + 1; // whose input is counted already
+      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
       if (walked < plain) walked = plain;
-      cost += e.cost.forward;
-      if (!ends && groups_.of.items[i + 1].last != last_group) continue;
+      if (height[end] < least || end < from) continue;
+      const entry& e = table.items[end - 1];
+      const std::size_t input = at_first ? 0 : e.input;
+      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
+      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
+      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
+      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
+      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
+      const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
 
-      // The input of stage i + 1 is the checkpoint; stage i will run again if its backward reads what that makes. If that
-      // reads nothing at all, value `first` is not read again, and may be overwritten.
+      // The input of stage `end` is the checkpoint; the stage below will run again if its backward reads what that makes.
+      // If that reads nothing at all, value `first` is not read again, and may be overwritten.
       const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
       const bool frees = at_first && !e.reads_input;
       const bool is_read_no_more = frees && kept == 0 && s.how.owns;
-      const std::size_t most = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
-      if (!unread) offer(i, false, is_read_no_more ? 0 : own, always + most, cost);
-      if (kept == 0) continue;
+      const std::size_t passing = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
+      if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
+      if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
 
-      // What the backward of stage i reads is kept from this forward on, and so serves as the checkpoint.
+      // What the backward of the stage below reads is kept from this forward on, and so serves as the checkpoint.
       const bool overwrites =
-          e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(unread && !e.reads_output);
+          e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
       const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
-      offer(i, true, (frees ? 0 : own) + kept, always + (below > taped ? below : taped), cost);
+      offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
-
-  // The parts of the stretch if it is split behind stage i.
-  constexpr stretch upper(const stretch& s, std::size_t i, bool tapes) const {
-    return {i + 1, s.last, {!(tapes && table_.items[i].reads_output), s.how.kept}};
-  }
-  constexpr stretch lower(const stretch& s, std::size_t i, bool tapes) const {
-    return {s.first, i, {s.how.owns, tapes}};
-  }
-
-  // One of the divisions again.
-  constexpr division split_at(const stretch& s, std::size_t split, bool tapes) const {
-    const std::size_t at = s.first + split - 1;
+  // The division at one border.
+  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
     division d{};
-    splits(s, [&](std::size_t i, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-      if (i == at && t == tapes) d = {upper(s, i, t), lower(s, i, t), more, bytes, cost};
+    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (t != tapes) return;
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}}, {s.first, end - 1, {s.how.owns, t}},
+           more, bytes, cost};
     });
     return d;
   }
 
 private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
-  constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table_.items[s.first].input : 0; }
+  constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
+
+  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
+  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
 
   // The backward of a stage while `beside` bytes live that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
@@ -202,9 +216,10 @@ private:
            e.backward_workspace;
   }
 
-  const cost_table<Stages>& table_;
   std::size_t stages_;
-  const grouping<Stages>& groups_;
+  plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of what is below a stage: forwards; and backwards
+  // Bytes: what all stages below store; the most that their forwards need, storing nothing; what each of these needs.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
 };
 
 } // namespace cairn::detail

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/solve/stretch.hpp>
+
+namespace cairn::detail {
+
+// One way to pass a unit of a long stretch at once: forwards from its first stage to its end that store some of what its
+// backwards read; then what is above it is walked back; then the unit, each part of it in the cheapest way that it has.
+struct passage {
+  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
+
+  std::size_t more = 0;    // bytes that are kept while the part above is walked, and that it does not count
+  std::size_t forward = 0; // the most bytes of the forwards, besides what the part above needs meanwhile
+  std::size_t back = 0;    // the most bytes of the unit's walk back
+  std::uint64_t cost = endless;
+  // Its splits, by the ticks inside of the unit, in `digit` bits each: 0 where there is none, 1 for one that does not tape,
+  // 2 for one that does, 3 + k where passage k of the unit below the tick ends.
+  std::uint64_t splits = 0;
+};
+
+// A unit of a level above 0: its stages, and whether its first value belongs to it.
+struct chain_unit {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t level = 0;
+  bool owns = false;
+
+  // A short unit is passed stage by stage, a longer one by the units of the level below.
+  template <std::size_t Stages>
+  constexpr std::size_t ticks(const divisions<Stages>& ways) const {
+    return end - first <= ways.along.most ? 0 : level - 1;
+  }
+  constexpr std::size_t digit(std::size_t ticks) const { return ticks == 0 ? 2 : 8; }
+};
+
+// The passages of a unit: of those that keep about as much the cheapest; first those after which the value above belongs
+// to the unit, then those after which it does not.
+template <std::size_t Kinds>
+struct passages {
+  passage of[2 * Kinds]{};
+
+  static constexpr bool upper_owns(std::size_t k) { return k >= Kinds; }
+
+  constexpr void offer(const passage& p, bool upper_owns, std::size_t distance) {
+    const std::size_t kind = p.more / distance;
+    passage& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
+    if (p.cost < known.cost || (p.cost == known.cost && p.more < known.more)) known = p;
+  }
+  // Leaves out what costs no less than one that keeps less.
+  constexpr void finish() {
+    for (std::size_t half = 0; half < 2 * Kinds; half += Kinds)
+      for (std::size_t k = half, best = 2 * Kinds; k < half + Kinds; ++k) {
+        if (best < 2 * Kinds && of[k].cost >= of[best].cost) of[k].cost = passage::endless;
+        if (of[k].cost < passage::endless) best = k;
+      }
+  }
+};
+
+// Finds the passages of a unit within so many bytes: those up to one of its ticks, and then by one more split up to another.
+// find gives the fronts of stretches, and passages of smaller units.
+template <std::size_t Kinds, std::size_t Stages, class Find>
+constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
+                         passages<Kinds>& out) {
+  constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : 17;
+  const std::size_t level = u.ticks(ways), digit = u.digit(level);
+  const auto& along = ways.along;
+  const std::size_t first = along.below(level, u.first), count = along.units(level, u.first, u.end);
+  plain_array<passages<Kinds>, capacity> up_to(count + 1);
+  up_to.items[0].of[u.owns ? Kinds : 0] = {0, 0, 0, 0, 0};
+  for (std::size_t n = 1; n <= count; ++n) {
+    const std::size_t end = along.tick(level, first + n);
+    const std::size_t distance = ways.stored(u.first, end) / (Kinds - 1) + 1;
+    const entry& above = ways.table.items[end];
+    for (std::size_t k = 0; k < n; ++k)
+      for (const bool owns : {false, true}) {
+        const passage* const known = up_to.items[k].of + (owns ? Kinds : 0);
+        const auto join = [&](const passage& next, std::uint64_t code, bool upper_owns) {
+          for (std::size_t i = 0; i < Kinds; ++i) {
+            const passage& p = known[i];
+            if (p.cost == passage::endless) continue;
+            const std::size_t forward = p.more + next.forward, back = p.more + next.back;
+            const passage both{p.more + next.more, p.forward < forward ? forward : p.forward, p.back < back ? back : p.back,
+                               p.cost + next.cost, p.splits | code << (digit * (n - 1))};
+            if (both.forward <= most && both.back <= most) up_to.items[n].offer(both, upper_owns, distance);
+          }
+        };
+        bool any = false;
+        for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
+        if (!any) continue;
+        const std::size_t at = along.tick(level, first + k);
+        ways.splits({at, end, {owns, false}}, end, end, along.most,
+                    [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+                      const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+                      if (below.cost == passage::endless) return;
+                      join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
+                           tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
+                    });
+        if (level == 0 || k + 1 < n) continue;
+        const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
+        for (std::size_t i = 0; i < 2 * Kinds; ++i)
+          if (smaller.of[i].cost != passage::endless) join(smaller.of[i], 3 + i, passages<Kinds>::upper_owns(i));
+      }
+    up_to.items[n].finish();
+  }
+  out = up_to.items[count];
+}
+
+} // namespace cairn::detail

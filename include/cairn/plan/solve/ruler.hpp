@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/plain_array.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/solve/repetition.hpp>
+
+namespace cairn::detail {
+
+// Which stretches of a chain are solved. Ticks of several levels stand at the borders between its stages: border b is the
+// one below stage b. Level 0 has ticks at all of them, each next level has every second tick of the one below, where of two
+// neighbours the one with the smaller value stays, as there a checkpoint is cheap; the chain's ends are ticks of all levels.
+// What lies between two ticks is a unit. A stretch is solved if on the highest level that has both of its ends it has at
+// most `most` units: a short one may begin and end anywhere, a long one has few places for it. Only the chain's beginning,
+// from where the least memory is decided, has all stretches.
+//
+// In a chain that repeats itself all copies have the same ticks until a level has one for each copy, and from there on
+// every second, fourth, eighth copy has one: of a thousand equal stages there are a few stretches on each level.
+template <std::size_t Stages>
+class ruler {
+public:
+  // Each level has about half of the ticks of the one below.
+  static constexpr std::size_t most_levels(std::size_t stages) { return static_cast<std::size_t>(std::bit_width(stages)) + 1; }
+  static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
+
+  std::size_t most;       // units of a stretch
+  std::size_t near;       // of a stretch that begins with the chain, so many stages may be split off anywhere
+  std::size_t levels = 1; // with one, every stretch is solved
+
+  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units)
+      : most(most_units), near(0), repeats_(find_repetition(entries, stages)),
+        borders_(stages + 2), height_(stages + 2),
+        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+    near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
+    const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
+    const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
+    for (std::size_t inside = stages; inside >= most; ++levels) {
+      halve(entries, 1, lowest);
+      halve(entries, end, stages + 1);
+      if (lowest < end) raise_copies(entries, lowest, end);
+      inside = 0;
+      for (std::size_t b = 1; b <= stages; ++b) inside += height_.items[b] == levels ? 1 : 0;
+    }
+    if (levels > 1 && lowest < end) --repeats_.end; // the border there is no copy
+    height_.items[0] = height_.items[stages + 1] = static_cast<std::uint32_t>(levels - 1);
+    for (std::size_t level = 0; level < levels; ++level)
+      for (std::size_t b = 0, count = 0; b < borders_; ++b) {
+        below_.items[level * borders_ + b] = static_cast<std::uint32_t>(count);
+        if (height_.items[b] >= level) ticks_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
+      }
+  }
+
+  // By border: the highest level that has it.
+  constexpr const std::uint32_t* heights() const { return height_.items; }
+  // By level and border.
+  constexpr const std::uint32_t* counts() const { return below_.items; }
+  // How many ticks of a level are below a border: the number of a tick among them.
+  constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
+  constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
+  constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
+  constexpr std::size_t units(std::size_t level, std::size_t first, std::size_t end) const {
+    return below(level, end) - below(level, first);
+  }
+
+  // Is the stretch of the stages [first, end) solved?
+  constexpr bool solves(std::size_t first, std::size_t end) const {
+    if (first == 0) return true;
+    const std::size_t a = height_.items[first], b = height_.items[end];
+    return units(a < b ? a : b, first, end) <= most;
+  }
+  // No split of a stretch is below this border.
+  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
+    if (first != 0) return first + 1;
+    const std::size_t level = height_.items[end], number = below(level, end);
+    if (number > most && end > near) return end - near;
+    return number <= most ? 1 : tick(level, number - most);
+  }
+  // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
+  constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
+    std::size_t level = 0;
+    while (units(level, first, end) > most) ++level;
+    return level;
+  }
+  // How far below a stretch of so high a level its first copy is.
+  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
+    return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
+  }
+
+  // Stretches that end up to here may be copies.
+  constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
+
+private:
+  // Of each two ticks of the highest level between two borders one stays for the next level.
+  constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
+    std::size_t other = 0;
+    for (std::size_t b = first; b < end; ++b) {
+      if (height_.items[b] + 1U != levels) continue;
+      if (other == 0) {
+        other = b;
+        continue;
+      }
+      ++height_.items[entries[b].input < entries[other].input ? b : other];
+      other = 0;
+    }
+  }
+  constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
+    std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
+    for (std::size_t b = lowest + repeats_.period; b-- > lowest;) {
+      if (height_.items[b] + 1U != levels) continue;
+      first = b;
+      ++count;
+    }
+    if (count > 1) {
+      ++alike_;
+      halve(entries, lowest, lowest + repeats_.period);
+      for (std::size_t b = lowest + repeats_.period; b < end; ++b) height_.items[b] = height_.items[b - repeats_.period];
+    } else {
+      const std::size_t distance = repeats_.period << (levels - alike_);
+      for (std::size_t b = first; b < end; b += distance) ++height_.items[b];
+    }
+  }
+
+  repetition repeats_;
+  std::size_t alike_ = 0; // the highest level with a tick in each copy
+  std::size_t borders_;
+  plain_array<std::uint32_t, plus(Stages, 2)> height_;
+  plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
+};
+
+} // namespace cairn::detail

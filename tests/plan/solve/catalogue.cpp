@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/solve/catalogue.hpp>
+
+#include "../chains.hpp"
+#include "../families.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using namespace cairn::testing;
+
+// That each job comes after those it needs is seen in recurrence.cpp: there it would not find them.
+TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of one, at a place of its own") {
+  std::size_t copies = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    dice d(seed);
+    std::vector<stage> stages = random_stages(d, 1 + d.below(30));
+    if (d.coin()) {
+      const auto copied = random_stages(d, 1 + d.below(4));
+      for (std::size_t k = 20; k > 0; --k) stages.insert(stages.end(), copied.begin(), copied.end());
+      stages.push_back(random_stage(d));
+    }
+    const std::size_t n = stages.size();
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
+    const divisions<at_run_time> ways{table, n, d.coin() ? n + 1 : 5 + d.below(9)};
+    const catalogue<at_run_time> jobs{ways};
+    std::set<std::size_t> places;
+    jobs.each([&](const job& j) {
+      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
+      REQUIRE(place < jobs.places());
+      REQUIRE(places.insert(place).second);
+    });
+    for (std::size_t first = 0; first <= n; ++first)
+      for (std::size_t last = first; last <= n; ++last)
+        for (std::size_t how = 0; how < standings; ++how) {
+          const stretch s{first, last, standing_of(how)};
+          if (!ways.is_asked_for(s) || !ways.along.solves(first, last + 1)) continue;
+          REQUIRE(places.count(jobs.place_of(s)) == 1);
+          if (first == 0) continue;
+          const std::size_t back = ways.along.steps_back(first, last, ways.along.level_of(first, last + 1));
+          copies += back != 0;
+          REQUIRE(jobs.place_of(stretch{first - back, last - back, s.how}) == jobs.place_of(s));
+        }
+    for (std::size_t level = 1; level < ways.along.levels; ++level)
+      for (std::size_t k = 0; k + 2 < ways.along.ticks(level); ++k)
+        REQUIRE(places.count(jobs.place_of(chain_unit{ways.along.tick(level, k), ways.along.tick(level, k + 1), level, k != 0})) == 1);
+  }
+  CHECK(copies > 5000);
+}
+
+TEST_CASE("catalogue: a thousand equal stages are not much more work than a hundred") {
+  const auto count = [](std::size_t n) {
+    std::vector<stage> stages(n, block(64, 1));
+    stages.push_back(dense(64, 10));
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {256, 0}});
+    const divisions<at_run_time> ways{table, n + 1, 12};
+    std::size_t inside = 0;
+    catalogue<at_run_time>{ways}.each([&](const job& j) { inside += j.of.first != 0; });
+    return inside;
+  };
+  CHECK(count(100) < 130);
+  CHECK(count(1000) < 200);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/plan/solve/ruler.hpp>
+
+#include "../chains.hpp"
+#include "../families.hpp"
+
+using namespace cairn;
+using namespace cairn::detail;
+using namespace cairn::testing;
+
+namespace {
+
+// Random stages, or copies of a few of them between ends of their own.
+std::vector<stage> stages_of(dice& d) {
+  std::vector<stage> list = random_stages(d, 1 + d.below(60));
+  if (d.coin()) return list;
+  const auto copied = random_stages(d, 1 + d.below(7));
+  for (std::size_t k = 10 + d.below(30); k > 0; --k) list.insert(list.end(), copied.begin(), copied.end());
+  for (const stage& s : random_stages(d, d.below(20))) list.push_back(s);
+  return list;
+}
+
+} // namespace
+
+TEST_CASE("ruler: each level has about half of the ticks of the one below, and both ends") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    dice d(seed);
+    const auto stages = stages_of(d);
+    const std::size_t n = stages.size(), most = 5 + d.below(12);
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
+    const ruler<at_run_time> along{table.data(), n, most};
+    REQUIRE(along.levels <= ruler<at_run_time>::most_levels(n));
+    REQUIRE(along.ticks(0) == n + 2);
+    REQUIRE(along.ticks(along.levels - 1) <= most + 1);
+    for (std::size_t level = 0; level < along.levels; ++level) {
+      const std::size_t count = along.ticks(level);
+      REQUIRE(along.tick(level, 0) == 0);
+      REQUIRE(along.tick(level, count - 1) == n + 1);
+      if (level > 0) REQUIRE(2 * (count - 2) <= along.ticks(level - 1) - 1);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t b = along.tick(level, k);
+        REQUIRE(along.below(level, b) == k);
+        REQUIRE(along.heights()[b] >= level);
+        if (k == 0) continue;
+        REQUIRE(b > along.tick(level, k - 1));
+        if (level > 0) REQUIRE(along.units(level - 1, along.tick(level, k - 1), b) <= 7); // a passage has eight digits
+      }
+    }
+  }
+}
+
+TEST_CASE("ruler: of two neighbours the tick with the smaller value stays") {
+  std::vector<stage> stages;
+  for (std::size_t i = 0; i < 24; ++i) stages.push_back(dense(16 + 8 * (i % 2), 16 + 8 * ((i + 1) % 2)));
+  for (std::size_t i = 0; i < 24; ++i) stages[i].forward_flops += i; // so that no two are equal
+  const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
+  const ruler<at_run_time> along{table.data(), 24, 12};
+  for (std::size_t b = 1; b <= 24; ++b) CHECK((along.heights()[b] > 0) == (table[b].input == 64));
+}
+
+TEST_CASE("ruler: a short stretch is solved wherever it is, and a part of a division is split on") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    dice d(seed);
+    const auto stages = stages_of(d);
+    const std::size_t n = stages.size(), most = 5 + d.below(12);
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
+    const ruler<at_run_time> along{table.data(), n, most};
+    std::size_t solved = 0;
+    for (std::size_t first = 0; first <= n; ++first)
+      for (std::size_t end = first + 1; end <= n + 1; ++end) {
+        if (end - first <= most) REQUIRE(along.solves(first, end));
+        if (!along.solves(first, end)) continue;
+        ++solved;
+        const std::size_t level = along.level_of(first, end);
+        REQUIRE(along.units(level, first, end) <= most);
+        if (level > 0) REQUIRE(along.units(level - 1, first, end) > most);
+        if (first != 0) REQUIRE((along.heights()[first] >= level && along.heights()[end] >= level));
+        const std::size_t from = along.first_split(first, end);
+        REQUIRE(from > first);
+        bool splits = end == first + 1;
+        for (std::size_t b = first + 1; b < end; ++b) {
+          if (!along.solves(first, b) || !along.solves(b, end)) continue;
+          splits = splits || b >= from;
+        }
+        REQUIRE(splits);
+      }
+    REQUIRE(solved <= (n + 1) * (2 * most + 2));
+  }
+}
+
+TEST_CASE("ruler: a stretch and its copy have the same ticks") {
+  std::size_t copies = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    dice d(seed);
+    const auto stages = stages_of(d);
+    const std::size_t n = stages.size();
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
+    const ruler<at_run_time> along{table.data(), n, 5 + d.below(12)};
+    for (std::size_t first = 1; first <= n; ++first)
+      for (std::size_t end = first + 1; end <= n + 1; ++end) {
+        if (!along.solves(first, end)) continue;
+        const std::size_t level = along.level_of(first, end), back = along.steps_back(first, end - 1, level);
+        if (back == 0) continue;
+        ++copies;
+        REQUIRE(end <= along.last_copy());
+        REQUIRE(along.solves(first - back, end - back));
+        REQUIRE(along.level_of(first - back, end - back) == level);
+        REQUIRE(along.steps_back(first - back, end - back - 1, level) == 0);
+        for (std::size_t b = first; b <= end; ++b)
+          for (std::size_t k = 0; k <= level; ++k) REQUIRE((along.heights()[b] >= k) == (along.heights()[b - back] >= k));
+      }
+  }
+  CHECK(copies > 10000);
+}
