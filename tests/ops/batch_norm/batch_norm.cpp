@@ -139,6 +139,25 @@ TEST_CASE("batch_norm: elements far from zero and a first row far from the other
     CHECK(static_cast<double>(found.statistics[j]) == doctest::Approx(expected.statistics[j]).epsilon(1e-7));
 }
 
+TEST_CASE("batch_norm: statistics and gradients of a million equal rows but one") {
+  cpu device;
+  constexpr std::size_t rows = std::size_t{1} << 20;
+  std::vector<float> x(rows, 0.1F), y(rows), dy(rows, 0.3F), statistics(2), dw(1), db(1);
+  x[5] = 0.6F;
+  const std::vector<float> w{1}, b{0};
+  float* const unwanted = nullptr;
+  batch_norm_forward(device.compute(), rows, 1, 1e-12, y.data(), statistics.data(), x.data(), w.data(), b.data());
+  batch_norm_backward(device.compute(), rows, 1, 1e-12, unwanted, dw.data(), db.data(), dy.data(), x.data(),
+                      static_cast<const float*>(statistics.data()), w.data());
+  const double share = 1.0 / static_cast<double>(rows), apart = static_cast<double>(x[5]) - static_cast<double>(x[0]);
+  CHECK(static_cast<double>(statistics[0]) ==
+        doctest::Approx(static_cast<double>(x[0]) + apart * share).epsilon(1e-6).scale(0));
+  CHECK(static_cast<double>(statistics[1]) ==
+        doctest::Approx(apart * apart * share * (1 - share)).epsilon(1e-6).scale(0));
+  CHECK(static_cast<double>(db[0]) ==
+        doctest::Approx(static_cast<double>(dy[0]) * static_cast<double>(rows)).epsilon(1e-6).scale(0));
+}
+
 TEST_CASE("batch_norm: one row, no rows, no input gradient, and NaN stays in its feature") {
   cpu device;
   auto& queue = device.compute();

@@ -23,6 +23,22 @@ struct add_two {
 
 } // namespace
 
+TEST_CASE_TEMPLATE("chained_sums: chains in the type of the elements, totals in double", T, float, double) {
+  for (const auto set : instruction_sets())
+    for (const std::size_t columns : {1U, 16U, 33U}) {
+      detail::chained_sums<T> sums;
+      detail::start_sums(sums, columns);
+      for (int chain = 0; chain < 3; ++chain) {
+        detail::start_chain(sums, columns);
+        std::vector<T> row(columns);
+        for (std::size_t j = 0; j < columns; ++j) row[j] = static_cast<T>(j) + T(0.25);
+        detail::add_row(sums.chain, row.data(), columns);
+        detail::end_chain(set, sums, columns);
+      }
+      for (std::size_t j = 0; j < columns; ++j) CHECK(sums.total[j] == 3 * (static_cast<double>(j) + 0.25));
+    }
+}
+
 TEST_CASE_TEMPLATE(
     "add_rows: every element of every row once, in the order of the rows, on top of what is there", T, float,
     double) {

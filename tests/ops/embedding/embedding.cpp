@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -37,19 +38,28 @@ TEST_CASE("embedding: PyTorch's numbers, also of a word that comes several times
 }
 
 TEST_CASE("embedding: rows are added in their order, on any number of threads") {
-  constexpr std::size_t vocabulary = 50, count = 400;
+  constexpr std::size_t vocabulary = 50, count = 700;
   std::vector<std::int32_t> indices(count);
   for (std::size_t i = 0; i < count; ++i)
     indices[i] = static_cast<std::int32_t>(i * i % 37); // 37 … 49 never come
   for (const std::size_t width : {1U, 17U, 700U}) {
     const auto weight = steps<float>(-1, 1, vocabulary * width), dy = steps<float>(1, 1e-3, count * width);
-    std::vector<float> expected_y(count * width), expected(vocabulary * width, 0.0F);
-    for (std::size_t i = 0; i < count; ++i)
+    std::vector<float> expected_y(count * width), chain(vocabulary * width, 0.0F), expected(vocabulary * width);
+    std::vector<double> total(vocabulary * width, 0.0);
+    std::vector<std::size_t> seen(vocabulary);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = static_cast<std::size_t>(indices[i]);
+      const bool full = ++seen[row] % detail::sum_chain == 0;
       for (std::size_t j = 0; j < width; ++j) {
-        const auto row = static_cast<std::size_t>(indices[i]);
-        expected_y[i * width + j] = weight[row * width + j];
-        expected[row * width + j] += dy[i * width + j];
+        const std::size_t at = row * width + j;
+        expected_y[i * width + j] = weight[at];
+        chain[at] += dy[i * width + j];
+        if (full) total[at] += static_cast<double>(std::exchange(chain[at], 0.0F));
       }
+    }
+    CHECK(*std::max_element(seen.begin(), seen.end()) > 2 * detail::sum_chain); // a word of several chains, others of one
+    for (std::size_t at = 0; at < total.size(); ++at)
+      expected[at] = static_cast<float>(total[at] + static_cast<double>(chain[at]));
     for (const std::size_t threads : {1U, 3U}) {
       cpu device({.threads = threads});
       std::vector<float> y(count * width), dw(vocabulary * width, 5.0F);
@@ -57,6 +67,24 @@ TEST_CASE("embedding: rows are added in their order, on any number of threads") 
       embedding_backward(device.compute(), count, vocabulary, width, dw.data(), dy.data(), indices.data());
       CHECK((y == expected_y && dw == expected));
     }
+  }
+}
+
+// A chain of floats is off by 4e-4 and 1e-2.
+TEST_CASE("embedding: a word that comes a million times, among others") {
+  for (const std::size_t count : {std::size_t{65'536}, std::size_t{1} << 20}) {
+    cpu device;
+    std::vector<std::int32_t> indices(count, 2);
+    for (std::size_t i = 0; i < count; i += 1000) indices[i] = static_cast<std::int32_t>(3 + i / 1000 % 7);
+    const auto often = static_cast<double>(std::count(indices.begin(), indices.end(), 2));
+    const std::vector<float> dy(count * 2, 0.1F);
+    std::vector<float> dw(10 * 2, 5.0F);
+    embedding_backward(device.compute(), count, 10, 2, dw.data(), dy.data(), indices.data());
+    CHECK(dw[0] == 0);
+    CHECK(static_cast<double>(dw[4]) == doctest::Approx(often * static_cast<double>(0.1F)).epsilon(1e-6).scale(0));
+    double all = 0;
+    for (std::size_t v = 0; v < 10; ++v) all += static_cast<double>(dw[2 * v + 1]);
+    CHECK(all == doctest::Approx(static_cast<double>(count) * static_cast<double>(0.1F)).epsilon(1e-6).scale(0));
   }
 }
 

@@ -28,6 +28,15 @@ TEST_CASE("l1: the mean on any number of threads, of no elements 0") {
   CHECK(is_mean_of<double>(op, term, 1e-13));
 }
 
+TEST_CASE("l1: the mean of a million equal terms") {
+  cpu device;
+  const std::vector<float> y(std::size_t{1} << 20, 0.1F), t(y.size(), 0.0F);
+  double loss = -1;
+  float* const unwanted = nullptr;
+  l1(device.compute(), &loss, unwanted, y.size(), y.data(), t.data());
+  CHECK(loss == doctest::Approx(static_cast<double>(0.1F)).epsilon(1e-12).scale(0));
+}
+
 TEST_CASE("l1: NaN stays visible, and bits do not depend on where an element lies") {
   cpu device;
   float y[2] = {NAN, INFINITY};

@@ -2,6 +2,7 @@
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -46,6 +47,25 @@ TEST_CASE("layer_norm: every row has mean 0 and variance 1 before weight and bia
     for (std::size_t j = 0; j < 70; ++j) sum += y[70 * row + j], square += y[70 * row + j] * y[70 * row + j];
     CHECK(std::fabs(sum) < 1e-10);
     CHECK(square / 70 == doctest::Approx(1).epsilon(1e-12));
+  }
+}
+
+// A chain of floats is off by 4e-4 and 1e-2.
+TEST_CASE("layer_norm: gradients of weight and bias over a million equal rows") {
+  cpu device;
+  for (const std::size_t rows : {std::size_t{65'536}, std::size_t{1} << 20}) {
+    std::vector<float> x(rows * 3), y(rows * 3), dy(rows * 3, 0.1F), statistics(2 * rows), dw(3), db(3);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::array{0.1F, 0.7F, -2.0F}[i % 3];
+    const std::vector<float> w(3, 1.0F), b(3, 0.0F);
+    float* const unwanted = nullptr;
+    layer_norm_forward(device.compute(), rows, 3, 1e-5, y.data(), statistics.data(), x.data(), w.data(), b.data());
+    layer_norm_backward(device.compute(), rows, 3, unwanted, dw.data(), db.data(), dy.data(), x.data(),
+                        static_cast<const float*>(statistics.data()), w.data());
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double share = static_cast<double>(0.1F) * static_cast<double>(rows);
+      CHECK(static_cast<double>(db[j]) == doctest::Approx(share).epsilon(1e-6).scale(0));
+      CHECK(static_cast<double>(dw[j]) == doctest::Approx(share * static_cast<double>(y[j])).epsilon(1e-6).scale(0));
+    }
   }
 }
 

@@ -29,6 +29,15 @@ TEST_CASE("mean_squared_error: loss and gradient, on any number of threads, also
   }
 }
 
+TEST_CASE("mean_squared_error: the mean of a million equal terms") {
+  cpu device;
+  const std::vector<float> y(std::size_t{1} << 20, 0.1F), t(y.size(), 0.0F);
+  double loss = -1;
+  float* const unwanted = nullptr;
+  mean_squared_error(device.compute(), &loss, unwanted, y.size(), y.data(), t.data());
+  CHECK(loss == doctest::Approx(static_cast<double>(0.1F) * static_cast<double>(0.1F)).epsilon(1e-12).scale(0));
+}
+
 TEST_CASE("mean_squared_error: the loss alone, and no rows") {
   cpu device;
   const std::vector<double> y{1, 2}, t{0, 4};

@@ -86,6 +86,21 @@ TEST_CASE("softmax_cross_entropy: large logits neither overflow nor lose the los
   CHECK((x[0] == 0.5F && x[1] == -0.5F && x[2] == 0 && x[3] == 0));
 }
 
+TEST_CASE("softmax_cross_entropy: the mean over a million equal rows, with options too") {
+  cpu device;
+  const std::size_t rows = std::size_t{1} << 20;
+  std::vector<float> x(rows * 2, 0.1F);
+  for (std::size_t i = 0; i < rows; ++i) x[2 * i] = 0.7F;
+  const std::vector<int> t(rows, 1);
+  const double apart = static_cast<double>(0.7F) - static_cast<double>(0.1F);
+  const double expected = std::log(1 + std::exp(-apart)) + apart;
+  double losses[2] = {};
+  float* const unwanted = nullptr;
+  softmax_cross_entropy(device.compute(), &losses[0], unwanted, {x.data(), rows, 2}, t.data());
+  softmax_cross_entropy(device.compute(), &losses[1], unwanted, {x.data(), rows, 2}, t.data(), {.ignore_index = -1});
+  for (const double loss : losses) CHECK(loss == doctest::Approx(expected).epsilon(1e-6).scale(0));
+}
+
 TEST_CASE("softmax_cross_entropy: NaN stays visible, and no rows are no error") {
   cpu device;
   std::vector<float> x{1, NAN, 2};

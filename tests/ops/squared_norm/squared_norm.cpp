@@ -25,6 +25,14 @@ TEST_CASE("squared_norm: right, and the same bits on any number of threads") {
   }
 }
 
+TEST_CASE("squared_norm: of a million equal numbers") {
+  cpu device;
+  const std::vector<float> x(std::size_t{1} << 20, 0.1F);
+  double sum = 0;
+  squared_norm(device.compute(), &sum, x.data(), x.size());
+  CHECK(sum == doctest::Approx(static_cast<double>(0.1F) * static_cast<double>(0.1F) * 0x1p20).epsilon(1e-12).scale(0));
+}
+
 TEST_CASE("squared_norm: float squares do not overflow") {
   cpu device;
   const std::vector<float> x(4, 1e30F);

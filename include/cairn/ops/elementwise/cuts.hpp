@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -25,7 +27,7 @@ void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& 
 // the memory to be read in order.
 inline constexpr std::size_t strip = 512;
 
-// f(begin, columns) for strips that cover all columns, for sums over rows. There are as many as threads if the matrix is
+// f(begin, columns, scratch) for strips that cover all columns, for sums over rows; an f of two parameters needs no scratch. There are as many as threads if the matrix is
 // worth it, and all but the last are a multiple of a block wide, so a column's place in its block is always the same.
 template <class F>
 void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f) {
@@ -34,8 +36,10 @@ void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&
   if (wanted == 0) return;
   const std::size_t blocks = (columns + element_block - 1) / element_block;
   const std::size_t width = (blocks + wanted - 1) / wanted * element_block;
-  queue.parallel_for((columns + width - 1) / width, [&](std::size_t part, auto) {
-    f(part * width, std::min(width, columns - part * width));
+  queue.parallel_for((columns + width - 1) / width, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * width, count = std::min(width, columns - begin);
+    if constexpr (std::is_invocable_v<F&, std::size_t, std::size_t, std::span<std::byte>>) f(begin, count, scratch);
+    else f(begin, count);
   });
 }
 

@@ -45,17 +45,18 @@ inline double exponential(double x) { return std::exp(x); }
 
 // The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
 // errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
-// made by halving the exponent: 3e-2, 2e-3, 5e-6, then as exact as float; a last step for x times it takes
-// its rounding back. What is smaller than 2^-100 is taken times 2^48 and its root back by 2^-24, both exactly: a number
-// that is not normal has no exponent to halve, and the differences of the last step have to be normal too.
+// made by halving the exponent: 3e-2, 2e-3, 5e-6; a step for x times it squares the error once more and takes its rounding
+// back. What is smaller than 2^-100 is taken times 2^48 and its root times 2^-24, both exactly: a number that is not normal
+// has no exponent to halve, and the difference in the last step has to be normal too.
 [[gnu::always_inline]] inline float square_root(float given) {
-  const bool small = given < 0x1p-100F;
-  const float x = given * blend(small, 0x1p48F, 1.0F);
+  constexpr std::uint32_t one = 127U << 23;
+  const std::uint32_t small = 0U - static_cast<std::uint32_t>(given < 0x1p-100F);
+  const float x = given * std::bit_cast<float>(one + (small & 48U << 23));
   float inverse = std::bit_cast<float>(0x5F375A86U - (std::bit_cast<std::uint32_t>(x) >> 1));
-  for (int i = 0; i < 3; ++i) inverse *= 1.5F - 0.5F * x * inverse * inverse;
+  for (int i = 0; i < 2; ++i) inverse *= 1.5F - 0.5F * x * inverse * inverse;
   const float root = x * inverse;
-  const float better = root + 0.5F * inverse * (x - root * root);
-  return blend(x > 0x1.FFFFFEp127F, x, better * blend(small, 0x1p-24F, 1.0F));
+  const float better = (root + 0.5F * inverse * (x - root * root)) * std::bit_cast<float>(one - (small & 24U << 23));
+  return blend(x > 0x1.FFFFFEp127F, x, better);
 }
 inline double square_root(double x) { return std::sqrt(x); }
 

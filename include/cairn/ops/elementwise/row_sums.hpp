@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <cairn/core/view.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/cuts.hpp>
 
 namespace cairn::detail {
 
@@ -67,6 +69,45 @@ void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& 
   if (set == instruction_set::avx512) add_rows_avx512(f, sums, arrays);
   else if (set == instruction_set::avx2) add_rows_avx2(f, sums, arrays);
   else add_rows_plain(f, sums, arrays);
+}
+
+// Sums over rows in chains, for a strip of columns (see sums.hpp): rows are added to `chain`, which is full after
+// sum_chain of them and then goes to the totals.
+template <class T>
+struct alignas(64) chained_sums {
+  T chain[strip];
+  double total[strip];
+};
+
+struct add_to_total {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(double& total, T chain) const {
+    total += static_cast<double>(chain);
+  }
+};
+
+// to += row. The trip count of the inner loop is a constant because g++ -O2 makes vectors of nothing else; those of 16 bytes
+// keep up with the memory that rows come from.
+template <class T>
+void add_row(T* __restrict to, const T* __restrict row, std::size_t columns) {
+  std::size_t j = 0;
+  for (; j + element_block <= columns; j += element_block)
+    for (std::size_t i = 0; i < element_block; ++i) to[j + i] += row[j + i];
+  for (; j < columns; ++j) to[j] += row[j];
+}
+
+template <class T>
+void start_chain(chained_sums<T>& sums, std::size_t columns) {
+  std::fill_n(sums.chain, columns, T{0});
+}
+template <class T>
+void start_sums(chained_sums<T>& sums, std::size_t columns) {
+  std::fill_n(sums.total, columns, 0.0);
+}
+template <class T>
+void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) {
+  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total},
+           std::array{matrix<const T>{sums.chain, 1, columns, columns}});
 }
 
 } // namespace cairn::detail

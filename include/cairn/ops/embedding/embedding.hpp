@@ -18,7 +18,8 @@ void embedding_forward(detail::queue_without_this_op, std::size_t count, std::si
                        std::size_t width, T* output, const T* weight, const std::int32_t* indices) = delete;
 
 // Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
-// (count, width) with indices[i] = v, in ascending order of i: 0 where there is none. The indices are those of a forward.
+// (count, width) with indices[i] = v: 0 where there is none. They are added in ascending order of i, in chains (see sums.hpp)
+// over 65536 indices at a time. The indices are those of a forward.
 template <class T>
 void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
                         std::size_t width, accumulated<T>* weight_gradient, const T* output_gradient,

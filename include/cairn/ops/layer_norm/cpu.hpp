@@ -9,6 +9,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
+#include <cairn/ops/elementwise/row_sums.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
@@ -75,14 +76,21 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
   detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
-    T *const dw = weight_gradient + begin, *const db = bias_gradient + begin;
-    std::fill(dw, dw + columns, T{0});
-    std::fill(db, db + columns, T{0});
-    for (std::size_t row = 0; row < rows; ++row) {
-      const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
-      const std::size_t first = row * features + begin;
-      detail::run_elements(set, f, columns, std::array{dw, db},
-                           std::array<const T*, 4>{dw, db, output_gradient + first, input + first});
+    detail::chained_sums<T> dw, db;
+    for (auto* const sums : {&dw, &db}) detail::start_sums(*sums, columns);
+    for (std::size_t row = 0; row < rows;) {
+      for (auto* const sums : {&dw, &db}) detail::start_chain(*sums, columns);
+      for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
+        const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
+        const std::size_t first = row * features + begin;
+        detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
+                             std::array<const T*, 4>{dw.chain, db.chain, output_gradient + first, input + first});
+      }
+      for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+      weight_gradient[begin + j] = static_cast<T>(dw.total[j]);
+      bias_gradient[begin + j] = static_cast<T>(db.total[j]);
     }
   });
   if (input_gradient == nullptr) return;
