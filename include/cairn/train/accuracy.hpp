@@ -25,7 +25,7 @@ concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
 
 // What a loader gives: batches of inputs and targets.
 template <class Loader>
-concept batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
+concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
   all.begin() == all.end();
   one.inputs;
   one.targets;
@@ -99,7 +99,7 @@ double accuracy(const Outputs& outputs, const Targets& targets) {
 //   accuracy(train, loader{digits.test, sequential_sampler{}, batch<64>{}})
 //
 // Of several ranks, each learns the share of what its own loader gives.
-template <class Model, detail::batches Loader>
+template <class Model, detail::gives_batches Loader>
 double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;
   std::size_t decisions = 0;

@@ -498,3 +498,10 @@ TEST_CASE("solver: `most` leaves out what is above it, and nothing else") {
       }
   }
 }
+
+TEST_CASE("solver: costs of another number of stages are refused") {
+  const std::vector<stage> stages(4, dense(8, 8));
+  const chain c{.stages = stages, .batch = 2, .input = {32, 0}};
+  const std::vector<stage_cost> costs(3, stage_cost{1, 1, 2});
+  CHECK_THROWS_WITH_AS((solver{c, costs}), doctest::Contains("a cost for each of 4 stages, found 3"), input_error);
+}

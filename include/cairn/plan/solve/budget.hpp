@@ -60,6 +60,14 @@ struct too_long_message {
 template <std::size_t Stages>
 struct too_long_for_the_compiler : too_long_message {};
 
+struct fraction_message {
+  template <class Policy>
+  static constexpr bool right() {
+    static_assert(Policy::asked > 0, "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
+    return Policy::asked > 0;
+  }
+};
+
 struct solved_in_the_compiler {
   // A longer chain would take more than some seconds, and then end in a compiler's own limits.
   static constexpr std::size_t most_different = 128;
@@ -91,6 +99,9 @@ struct solved_in_the_compiler {
 // stages those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
 // the network and the compiler. A chain of more than 128 stages, or of more than 1024 that repeat themselves, is refused:
 // memory_curve solves it when the program runs, as it does budgets that are known only then.
+//
+// Inside of a network, around a block, it limits the block's own tape and workspace: not the values at its two ends, which
+// are the network's.
 template <std::size_t Bytes>
 struct budget : detail::solved_in_the_compiler {
   static constexpr std::size_t bytes = Bytes;
@@ -98,9 +109,8 @@ struct budget : detail::solved_in_the_compiler {
 
 // A budget of so many hundredths of what store_all needs.
 template <std::size_t Percent>
-struct budget_fraction : detail::solved_in_the_compiler {
-  static_assert(Percent > 0,
-                "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
+struct budget_fraction : detail::solved_in_the_compiler, detail::fraction_message {
+  static constexpr std::size_t asked = Percent;
   static constexpr std::size_t percent = Percent;
 };
 

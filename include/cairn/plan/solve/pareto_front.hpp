@@ -17,9 +17,12 @@ struct way {
   std::uint64_t begin : 20 = 0; // up to half a million stages
 };
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion" // g++ 11 does not see that the numbers are cut to their fields
 constexpr way way_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
   return {cost, bytes & ((std::size_t{1} << 44) - 1), begin & ((std::size_t{1} << 20) - 1)};
 }
+#pragma GCC diagnostic pop
 
 // The ways of a stretch that no other is as good as in both bytes and cost: the more bytes, the less cost.
 struct front_view {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <cairn/core/error.hpp>
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
@@ -59,7 +61,7 @@ public:
   template <class Progress = detail::no_progress>
   explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {},
                   Progress&& progress = {})
-      : solver(limits, c, detail::cost_table_of<detail::at_run_time>(c, costs)) {
+      : solver(limits, c, detail::cost_table_of<detail::at_run_time>(c, checked(costs, c.size()))) {
     solve(limits, progress);
   }
   solver(const solver&) = delete;
@@ -90,6 +92,12 @@ public:
 
 private:
   static constexpr std::size_t kinds = 65; // of passages
+  static std::span<const stage_cost> checked(std::span<const stage_cost> costs, std::size_t stages) {
+    if (!costs.empty() && costs.size() != stages)
+      throw input_error("solver: expected a cost for each of " + std::to_string(stages) + " stages, found " +
+                        std::to_string(costs.size()) + "; measured_costs gives them");
+    return costs;
+  }
   struct finder {
     const solver& whole;
     detail::front_view at(std::size_t place) const {
