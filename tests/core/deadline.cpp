@@ -16,7 +16,7 @@ struct stopped {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<stopped>;
-  static constexpr bool is_steady = true;
+  [[maybe_unused]] static constexpr bool is_steady = true;
   static time_point now() { return time_point(24h * 365 * 50); }
 };
 using std::chrono::milliseconds;
