@@ -54,7 +54,7 @@ struct outcome {
 template <class Trainer = replica_trainer<>, class Body>
 outcome job(const Body& body, typename Trainer::options options = {.seed = 1}) {
   outcome out;
-  threads({3}).run([&](threads::rank& rank) {
+  threads{3}.run([&](threads::rank& rank) {
     backward_fails = false;
     const auto r = static_cast<std::size_t>(rank.rank());
     Trainer t{rank, {.learning_rate = 0.1}, options};
