@@ -15,4 +15,4 @@ using Model = Net;
 using Model = fused_update<Net>;
 #endif
 
-float first_of(const trainer<Model, CrossEntropyLoss, SGD, batch<32>>& train) { return train.gradients()[0]; }
+float first_of(trainer<Model, CrossEntropyLoss, SGD, batch<32>>& train) { return train.gradients()[0]; }

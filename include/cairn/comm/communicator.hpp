@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 namespace detail {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn {
 
 // How many buffers like the parameters an optimizer may have.
