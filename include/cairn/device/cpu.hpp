@@ -48,10 +48,13 @@ public:
   private:
     static std::byte* allocate(std::size_t bytes) {
       if (bytes == 0) return nullptr;
-      void* const block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment}, std::nothrow);
-      if (block == nullptr)
+      void* block = nullptr;
+      try {
+        block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment});
+      } catch (const std::bad_alloc&) {
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
+      }
       return static_cast<std::byte*>(std::memset(block, 0, detail::align_up(bytes)));
     }
 
