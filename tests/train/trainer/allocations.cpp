@@ -36,7 +36,10 @@ std::atomic<std::size_t> allocated_bytes{0};
   if (void* const block = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return block;
   throw std::bad_alloc();
 }
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete[](void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
