@@ -28,7 +28,7 @@ TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of on
     }
     const std::size_t n = stages.size();
     const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-    const divisions<at_run_time> ways{table, n, d.coin() ? n + 1 : 5 + d.below(9)};
+    const divisions<at_run_time> ways{table, n, d.coin() ? n + 1 : 5 + d.below(9), d.coin()};
     const catalogue<at_run_time> jobs{ways};
     std::set<std::size_t> places;
     jobs.each([&](const job& j) {

@@ -46,7 +46,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
     const auto stages = random_stages(d, n, d.coin());
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
-    const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4)};
+    const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4), d.coin()};
     const std::size_t most = all.along.most;
     std::vector<stretch> open{{0, n, {}}};
     std::set<std::size_t> seen;
