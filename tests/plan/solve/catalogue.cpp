@@ -28,7 +28,7 @@ TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of on
     }
     const std::size_t n = stages.size();
     const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-    const divisions<at_run_time> ways{table, n, d.coin() ? n + 1 : 5 + d.below(9)};
+    const divisions<at_run_time> ways{table, n, d.coin() ? n + 1 : 5 + d.below(9), d.coin()};
     const catalogue<at_run_time> jobs{ways};
     std::set<std::size_t> places;
     jobs.each([&](const job& j) {
@@ -48,8 +48,10 @@ TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of on
           REQUIRE(jobs.place_of(stretch{first - back, last - back, s.how}) == jobs.place_of(s));
         }
     for (std::size_t level = 1; level < ways.along.levels; ++level)
-      for (std::size_t k = 0; k + 2 < ways.along.ticks(level); ++k)
-        REQUIRE(places.count(jobs.place_of(chain_unit{ways.along.tick(level, k), ways.along.tick(level, k + 1), level, k != 0})) == 1);
+      for (std::size_t k = 0; k + 2 < ways.along.ticks(level); ++k) {
+        const chain_unit u{ways.along.tick(level, k), ways.along.tick(level, k + 1), level, k != 0};
+        REQUIRE(places.count(jobs.place_of(u)) == 1);
+      }
   }
   CHECK(copies > 5000);
 }

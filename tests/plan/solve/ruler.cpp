@@ -34,7 +34,7 @@ TEST_CASE("ruler: each level has about half of the ticks of the one below, and b
     const auto stages = stages_of(d);
     const std::size_t n = stages.size(), most = 5 + d.below(12);
     const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-    const ruler<at_run_time> along{table.data(), n, most};
+    const ruler<at_run_time> along{table.data(), n, most, true};
     REQUIRE(along.levels <= ruler<at_run_time>::most_levels(n));
     REQUIRE(along.ticks(0) == n + 2);
     REQUIRE(along.ticks(along.levels - 1) <= most + 1);
@@ -60,7 +60,7 @@ TEST_CASE("ruler: of two neighbours the tick with the smaller value stays") {
   for (std::size_t i = 0; i < 24; ++i) stages.push_back(dense(16 + 8 * (i % 2), 16 + 8 * ((i + 1) % 2)));
   for (std::size_t i = 0; i < 24; ++i) stages[i].forward_flops += i; // so that no two are equal
   const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-  const ruler<at_run_time> along{table.data(), 24, 12};
+  const ruler<at_run_time> along{table.data(), 24, 12, true};
   for (std::size_t b = 1; b <= 24; ++b) CHECK((along.heights()[b] > 0) == (table[b].input == 64));
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("ruler: a short stretch is solved wherever it is, and a part of a divi
     const auto stages = stages_of(d);
     const std::size_t n = stages.size(), most = 5 + d.below(12);
     const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-    const ruler<at_run_time> along{table.data(), n, most};
+    const ruler<at_run_time> along{table.data(), n, most, d.coin()};
     std::size_t solved = 0;
     for (std::size_t first = 0; first <= n; ++first)
       for (std::size_t end = first + 1; end <= n + 1; ++end) {
@@ -101,7 +101,7 @@ TEST_CASE("ruler: a stretch and its copy have the same ticks") {
     const auto stages = stages_of(d);
     const std::size_t n = stages.size();
     const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {64, 0}});
-    const ruler<at_run_time> along{table.data(), n, 5 + d.below(12)};
+    const ruler<at_run_time> along{table.data(), n, 5 + d.below(12), d.coin()};
     for (std::size_t first = 1; first <= n; ++first)
       for (std::size_t end = first + 1; end <= n + 1; ++end) {
         if (!along.solves(first, end)) continue;

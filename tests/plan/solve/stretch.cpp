@@ -46,7 +46,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
     const auto stages = random_stages(d, n, d.coin());
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
-    const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4)};
+    const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4), d.coin()};
     const std::size_t most = all.along.most;
     std::vector<stretch> open{{0, n, {}}};
     std::set<std::size_t> seen;
@@ -68,7 +68,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
       }
       std::size_t last_split = s.first, offers = 0;
       const std::size_t from = all.along.first_split(s.first, s.last + 1);
-      all.splits(s, from, s.last, most, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      const auto look = [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
         REQUIRE(end >= from);
         REQUIRE(end >= last_split);
         REQUIRE(end <= s.last);
@@ -91,7 +91,8 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
         REQUIRE(again.cost == cost);
         open.push_back(again.upper);
         open.push_back(again.lower);
-      });
+      };
+      all.splits(s, from, s.last, most, look);
       REQUIRE((at_once || offers > 0));
     }
     seen_of_all += seen.size();

@@ -97,8 +97,10 @@ struct solved_in_the_compiler {
 //
 // Searched are the schedules that store what they store until its backward (stretch.hpp), and of a chain of more than 20
 // stages those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
-// the network and the compiler. A chain of more than 128 stages, or of more than 1024 that repeat themselves, is refused:
-// memory_curve solves it when the program runs, as it does budgets that are known only then.
+// the network and the compiler. Of a chain of more than 150 stages the last few values are not saved: the schedules that do
+// run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages, or of more than 1024
+// that repeat themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only
+// then.
 //
 // Inside of a network, around a block, it limits the block's own tape and workspace: not the values at its two ends, which
 // are the network's.

@@ -21,6 +21,8 @@ namespace cairn::detail {
 constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
+// Of a longer chain a compiler could not plan the schedules of the very least bytes: they run each stage hundreds of times.
+constexpr bool solves_beginnings(std::size_t stages) { return stages <= 150; }
 
 // Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
 // once.
@@ -59,7 +61,8 @@ template <class Source, std::size_t Budget>
 struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr divisions<stages> ways{in_cost_units<stages>(cost_table_of<stages>(whole)), stages, units_for(stages)};
+  static constexpr divisions<stages> ways{in_cost_units<stages>(cost_table_of<stages>(whole)), stages, units_for(stages),
+                                          solves_beginnings(stages)};
   static constexpr catalogue<stages> jobs{ways};
   static constexpr std::size_t job_count = [] {
     std::size_t count = 0;

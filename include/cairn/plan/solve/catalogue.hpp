@@ -77,7 +77,7 @@ public:
           add({first, end - 1, {}}, units == 0 ? level : 0, visit);
         }
     for (std::size_t end = 1; end <= stages_ + 1; ++end) {
-      add({0, end - 1, {}}, 0, visit);
+      if (along.solves(0, end)) add({0, end - 1, {}}, 0, visit);
       for (std::size_t level = 1; level < along.levels; ++level)
         if (along.tick(level, 1) == end && end <= stages_) add({0, end - 1, {}}, level, visit);
     }

@@ -15,8 +15,9 @@ namespace cairn::detail {
 // one below stage b. Level 0 has ticks at all of them, each next level has every second tick of the one below, where of two
 // neighbours the one with the smaller value stays, as there a checkpoint is cheap; the chain's ends are ticks of all levels.
 // What lies between two ticks is a unit. A stretch is solved if on the highest level that has both of its ends it has at
-// most `most` units: a short one may begin and end anywhere, a long one has few places for it. Only the chain's beginning,
-// from where the least memory is decided, has all stretches.
+// most `most` units: a short one may begin and end anywhere, a long one has few places for it. But of the stretches that
+// begin with the chain, where the least memory is decided, all are solved if `solves_beginnings`: the last few bytes are
+// saved by walks from there to every single stage.
 //
 // In a chain that repeats itself all copies have the same ticks until a level has one for each copy, and from there on
 // every second, fourth, eighth copy has one: of a thousand equal stages there are a few stretches on each level.
@@ -28,14 +29,14 @@ public:
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
   std::size_t most;       // units of a stretch
-  std::size_t near;       // of a stretch that begins with the chain, so many stages may be split off anywhere
+  std::size_t near = 0;   // of a stretch that begins with the chain, so many stages may be split off anywhere
   std::size_t levels = 1; // with one, every stretch is solved
 
-  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units)
-      : most(most_units), near(0), repeats_(find_repetition(entries, stages)),
+  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
+      : most(most_units), repeats_(find_repetition(entries, stages)),
         borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
-    near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
+    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
     for (std::size_t inside = stages; inside >= most; ++levels) {
@@ -68,7 +69,7 @@ public:
 
   // Is the stretch of the stages [first, end) solved?
   constexpr bool solves(std::size_t first, std::size_t end) const {
-    if (first == 0) return true;
+    if (first == 0 && near != 0) return true;
     const std::size_t a = height_.items[first], b = height_.items[end];
     return units(a < b ? a : b, first, end) <= most;
   }
@@ -76,7 +77,7 @@ public:
   constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
     if (first != 0) return first + 1;
     const std::size_t level = height_.items[end], number = below(level, end);
-    if (number > most && end > near) return end - near;
+    if (near != 0 && number > most && end > near) return end - near;
     return number <= most ? 1 : tick(level, number - most);
   }
   // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.

@@ -65,9 +65,9 @@ template <std::size_t Stages>
 class divisions {
 public:
   // A stretch has at most so many units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
-  constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units)
-      : table(costs), along(table.items, stages, most_units), stages_(stages), forwards_(stages + 2), all_(stages + 2),
-        stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
+  constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
+      : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
+        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
