@@ -5,7 +5,10 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -25,7 +28,7 @@ inline constexpr std::size_t sum_parts = 128;
 template <class Term>
 double sum_in_lanes(std::size_t count, const Term& term) {
   constexpr std::size_t width = 32;
-  std::array<double, width> lanes{};
+  double lanes[width] = {};
   std::size_t i = 0;
   for (; i + width <= count; i += width)
     for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
@@ -54,3 +57,5 @@ double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Par
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

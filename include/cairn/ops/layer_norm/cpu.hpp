@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -54,8 +57,8 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
     const double mean =
-        detail::sum_in_lanes(features, [x](std::size_t j) { return static_cast<double>(x[j]); }) / count;
-    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) {
+        detail::sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); }) / count;
+    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
       const double distance = static_cast<double>(x[j]) - mean;
       return distance * distance;
     });
@@ -99,11 +102,11 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto weighted = [dy, weight](std::size_t j) {
+    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
       return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
     };
     const double sum = detail::sum_in_lanes(features, weighted);
-    const double product = detail::sum_in_lanes(features, [weighted, x, mean, inverse](std::size_t j) {
+    const double product = detail::sum_in_lanes(features, [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
       return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
     });
     const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
@@ -114,3 +117,5 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END
