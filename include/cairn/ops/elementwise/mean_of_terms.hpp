@@ -28,7 +28,8 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
     for (std::size_t i = begin; i < end; i += piece) {
       const std::size_t length = std::min(piece, end - i);
       run_elements(set, term, length, std::array<T*, 1>{terms}, std::array{output + i, targets + i});
-      part += sum_in_lanes(length, [own = terms](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
+      const T* const own = terms;
+      part += sum_in_lanes(length, [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
     }
     return part;
   });

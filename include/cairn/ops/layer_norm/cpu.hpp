@@ -56,8 +56,8 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
-    const double mean =
-        detail::sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); }) / count;
+    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
+    const double mean = detail::sum_in_lanes(features, value) / count;
     const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
       const double distance = static_cast<double>(x[j]) - mean;
       return distance * distance;
@@ -106,9 +106,10 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
       return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
     };
     const double sum = detail::sum_in_lanes(features, weighted);
-    const double product = detail::sum_in_lanes(features, [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
+    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
       return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
-    });
+    };
+    const double product = detail::sum_in_lanes(features, projected);
     const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
                                             static_cast<T>(product / count)};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features},

@@ -178,11 +178,11 @@ struct cross_entropy_with_options {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
       const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
+      const auto weighted = [weights, distance](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(weights[c]) * distance(c);
+      };
       if (spread != 0) // before the exponentials may take the place of the logits
-        distances +=
-            weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, [&](std::size_t c) __attribute__((always_inline)) {
-              return static_cast<double>(weights[c]) * distance(c);
-            });
+        distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
       sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
