@@ -29,9 +29,8 @@ template <std::size_t Results, class F, class T, std::size_t Operands, std::size
 run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
            const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
   const F element = f;
-  const T* const from[Operands] = {sources[I]...};
-  T* to[Results];
-  for (std::size_t k = 0; k < Results; ++k) to[k] = results[k];
+  const T* const* const from = sources.data();
+  T* const* const to = results.data();
   for (std::size_t i = 0; i < count; i += element_block) {
     T v[Operands][element_block];
     for (std::size_t k = 0; k < Operands; ++k)
