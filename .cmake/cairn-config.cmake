@@ -3,6 +3,7 @@
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 include(${CMAKE_CURRENT_LIST_DIR}/cairn-targets.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/cairn-build-type.cmake)
 
 foreach(component IN LISTS cairn_FIND_COMPONENTS)
   set(cairn_${component}_missing "which is not a component of Cairn")

@@ -59,6 +59,22 @@ def faults(root, options):
                     or call(at, f"{kind}-build/user")
                     or call(at, "cmake", "--install", f"{kind}-build", "--prefix", "users"))
 
+        def told(kind, cairn, *more):
+            """Without a build type one line says so, however often Cairn is asked for; with one, none."""
+            source = folder / f"{kind}-told"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(
+                f"cmake_minimum_required(VERSION 3.24)\nproject(told LANGUAGES CXX)\n{cairn}\n")
+            found = []
+            for build_type, lines in (("", 1), ("Release", 0), ("Debug", 0)):
+                result = subprocess.run(configure(source, f"-DCMAKE_BUILD_TYPE={build_type}", *more), cwd=folder, env=QUIET,
+                                        capture_output=True, text=True)
+                said = (result.stdout + result.stderr).count("there is no CMAKE_BUILD_TYPE")
+                if result.returncode or said != lines:
+                    found.append(f"used {kind}: with the build type '{build_type}' it says {said} times that there is none:\n"
+                                 + result.stderr)
+            return found
+
         off = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
         found = call("installed", *configure(root, *off)) or call(
             "installed", "cmake", "--install", f"{root.name}-build", "--prefix", "prefix")
@@ -67,6 +83,9 @@ def faults(root, options):
         found = found or use("installed", f"find_package(cairn REQUIRED COMPONENTS {components})", targets,
                              f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
         found = found or use("inside", f"add_subdirectory({root} cairn)", targets)
+        found = found or told("installed", "find_package(cairn REQUIRED)\nfind_package(cairn)",
+                              f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
+        found = found or told("inside", f"add_subdirectory({root} cairn)")
         if not found and (folder / "users/include").exists():
             found = ["used inside: the user's own install puts Cairn's headers there too"]
         return found
@@ -87,4 +106,5 @@ if __name__ == "__main__":
     run(faults, [
         (with_build(globbed, "include/cairn/core/*.hpp"), r"used installed: [^$]*cairn/cairn.hpp"),
         (with_build(target, target + "\nset(CMAKE_CXX_FLAGS -O0 CACHE STRING x FORCE)"), r"CMAKE_CXX_FLAGS has become"),
+        (with_build("include(.cmake/cairn-build-type.cmake)\n", ""), r"used inside: with the build type '' it says 0 times"),
     ], small={**with_build(target, target), config: (PROJECT / config).read_text()})

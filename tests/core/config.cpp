@@ -7,6 +7,7 @@
 TEST_CASE("config defines every macro with a value") {
   CHECK((CAIRN_X86 == 0 || CAIRN_X86 == 1));
   CHECK((CAIRN_WITH_BLAS == 0 || CAIRN_WITH_BLAS == 1));
+  CHECK((CAIRN_KERNELS_OPTIMIZED == 0 || CAIRN_KERNELS_OPTIMIZED == 1));
   CHECK(CAIRN_VERSION_MAJOR >= 0);
   CHECK(CAIRN_VERSION_MINOR >= 0);
   CHECK(CAIRN_VERSION_PATCH >= 0);
@@ -16,5 +17,18 @@ TEST_CASE("config defines every macro with a value") {
 // compiled for them only: it returns here because nothing in it needs them.
 CAIRN_TARGET_AVX2 static int with_avx2() { return 2; }
 CAIRN_TARGET_AVX512 static int with_avx512() { return 512; }
+
+// Such functions may be called from others, be inlined into each other and belong to an instruction set.
+CAIRN_KERNELS_BEGIN
+namespace {
+[[gnu::always_inline]] inline int twice(int x) { return 2 * x; }
+template <class T>
+CAIRN_TARGET_AVX2 T four_times(T x) {
+  return twice(twice(x));
+}
+} // namespace
+CAIRN_KERNELS_END
+
+TEST_CASE("config's kernels are functions like others") { CHECK(twice(four_times(2)) == 16); }
 
 TEST_CASE("config's targets can be put before a function") { CHECK(with_avx2() + with_avx512() == 514); }

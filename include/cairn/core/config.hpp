@@ -31,6 +31,26 @@
 #define CAIRN_TARGET_AVX512
 #endif
 
+// What stands between these two is optimised where the program around it is not: it would be ten to two hundred times slower.
+// A g++ that optimises anyway is left alone, but for g++ 11, which makes vector code of loops with -O3 only. g++ never
+// inlines what is not optimised itself, the standard library in such a program, so that inner loops call none of it. clang
+// has nothing of the kind: there a BLAS, where one is linked, makes the products.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ < 12
+#define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\")")
+#define CAIRN_KERNELS_END _Pragma("GCC pop_options")
+#elif defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__OPTIMIZE__)
+#define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O2\")")
+#define CAIRN_KERNELS_END _Pragma("GCC pop_options")
+#else
+#define CAIRN_KERNELS_BEGIN
+#define CAIRN_KERNELS_END
+#endif
+#if defined(__clang__) && !defined(__OPTIMIZE__)
+#define CAIRN_KERNELS_OPTIMIZED 0
+#else
+#define CAIRN_KERNELS_OPTIMIZED 1
+#endif
+
 // Set by the CMake component cairn::blas, which also links a CBLAS.
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0

@@ -5,7 +5,10 @@
 #include <span> // declares std::ranges::enable_borrowed_range, at a tenth of the cost of <ranges>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/shape.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -69,6 +72,8 @@ private:
 };
 
 } // namespace cairn
+
+CAIRN_KERNELS_END
 
 // The memory outlives the view, so a std::span may be made from a temporary one.
 template <class T>

@@ -3,6 +3,8 @@
 
 #include <cairn/core/config.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn {
 
 // Activations that a product can apply to its result while it is still in registers, and whose derivative
@@ -16,3 +18,5 @@ constexpr T activated(activation which, T value) {
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

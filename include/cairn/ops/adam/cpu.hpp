@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -37,3 +40,5 @@ void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* squar
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

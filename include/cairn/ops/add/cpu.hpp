@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/alike.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -50,3 +53,5 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

@@ -6,12 +6,15 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -162,3 +165,5 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

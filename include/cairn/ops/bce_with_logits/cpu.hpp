@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/mean_of_terms.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -18,7 +20,7 @@ struct logit_error {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& x, T target) const {
     const T positive = blend(x < T{0}, T{0}, x);
-    x = positive - x * target + logarithm_of_one_plus(exponential(-std::fabs(x)));
+    x = positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
   }
 };
 
@@ -40,3 +42,5 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

@@ -6,11 +6,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/alike.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -38,3 +41,5 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

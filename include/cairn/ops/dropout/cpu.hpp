@@ -13,6 +13,8 @@
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn {
 
 namespace detail {
@@ -41,7 +43,7 @@ template <std::size_t... Round>
     std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position,
                   d = step_low;
     (
-        [&] {
+        [&]() __attribute__((always_inline)) {
           const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
           a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
           b = p1 & low;
@@ -97,14 +99,16 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
                           : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
                                                          : detail::write_factors_plain<T>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) std::array<T, piece> factors;
+    alignas(64) T factors[piece];
     const std::size_t begin = part * piece;
     const std::size_t length = std::min(piece, count - begin);
     constexpr std::size_t group = 4 * detail::random_lanes;
-    factors_of(factors.data(), (length + group - 1) / group * group, key, begin, rate);
+    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
     detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors.data()});
+                         std::array<const T*, 2>{x + begin, factors});
   });
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

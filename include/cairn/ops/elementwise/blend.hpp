@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -15,7 +16,9 @@ template <class T>
 [[gnu::always_inline]] inline T blend(bool condition, T a, T b) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   const bits mask = bits{0} - static_cast<bits>(condition);
-  return std::bit_cast<T>((std::bit_cast<bits>(a) & mask) | (std::bit_cast<bits>(b) & ~mask));
+  return __builtin_bit_cast(T, (__builtin_bit_cast(bits, a) & mask) | (__builtin_bit_cast(bits, b) & ~mask));
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -10,6 +10,8 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // How many elements are computed at once: one AVX-512 register of float, several of anything else. The last
@@ -27,13 +29,15 @@ template <std::size_t Results, class F, class T, std::size_t Operands, std::size
 run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
            const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
   const F element = f;
+  const T* const* const from = sources.data();
+  T* const* const to = results.data();
   for (std::size_t i = 0; i < count; i += element_block) {
     T v[Operands][element_block];
     for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) v[k][j] = sources[k][i + j];
+      for (std::size_t j = 0; j < element_block; ++j) v[k][j] = from[k][i + j];
     for (std::size_t j = 0; j < element_block; ++j) element(v[I][j]...);
     for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t j = 0; j < element_block; ++j) results[k][i + j] = v[k][j];
+      for (std::size_t j = 0; j < element_block; ++j) to[k][i + j] = v[k][j];
   }
 }
 
@@ -118,3 +122,5 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::ar
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -6,8 +6,11 @@
 #include <span>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -28,8 +31,8 @@ void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& 
 inline constexpr std::size_t strip = 512;
 
 // f(begin, columns, scratch) for strips that cover all columns, for sums over rows; an f of two parameters needs no
-// scratch. There are as many as threads if the matrix is worth it, and all but the last are a multiple of a block wide, so
-// a column's place in its block is always the same.
+// scratch. There are as many as threads if the matrix is worth it, and all but the last are a multiple of a block wide, so a
+// column's place in its block is always the same.
 template <class F>
 void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f) {
   const std::size_t threads = rows * columns < element_part ? 1 : queue.threads();
@@ -45,3 +48,5 @@ void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

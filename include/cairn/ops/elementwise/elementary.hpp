@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
 // Elementary functions that a compiler can turn into vector code: no branch, no call, no table. The float
 // versions are polynomials fitted for the least largest relative error; double goes to the standard library,
-// as it is there to check gradients and not for speed. Every one of them gives NaN for NaN.
+// as it is there to check gradients and not for speed. Every one of them gives NaN for NaN. The compiler's own functions
+// stand where others of the standard library would be calls in a program that is not optimised.
+
+[[gnu::always_inline]] inline float absolute(float x) { return __builtin_fabsf(x); }
+[[gnu::always_inline]] inline double absolute(double x) { return __builtin_fabs(x); }
 
 // The highest coefficient comes last: c0 + x (c1 + x (c2 + ...)).
 template <class... C>
@@ -22,7 +28,7 @@ template <class... C>
 
 // 2^n for -126 <= n <= 127.
 [[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
-  return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127U) << 23);
+  return __builtin_bit_cast(float, (static_cast<std::uint32_t>(n) + 127U) << 23);
 }
 
 // e^x, within 2 units in the last place; 0 below -104 and infinity above 88.73, as it rounds.
@@ -37,7 +43,7 @@ template <class... C>
   const float k = shifted - shift;
   const float r = (limited - k * 0.693359375F) + k * 2.12194440e-4F;
   const float p = polynomial(r, 0.5F, 0.166665733F, 0.0416663624F, 0.00836377591F, 0.00139421667F);
-  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(shift);
+  const std::int32_t exponent = __builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, shift);
   const std::int32_t half = exponent >> 1;
   return (1.0F + (r + r * r * p)) * power_of_two(half) * power_of_two(exponent - half);
 }
@@ -51,11 +57,11 @@ inline double exponential(double x) { return std::exp(x); }
 [[gnu::always_inline]] inline float square_root(float given) {
   constexpr std::uint32_t one = 127U << 23;
   const std::uint32_t small = 0U - static_cast<std::uint32_t>(given < 0x1p-100F);
-  const float x = given * std::bit_cast<float>(one + (small & 48U << 23));
-  float inverse = std::bit_cast<float>(0x5F375A86U - (std::bit_cast<std::uint32_t>(x) >> 1));
+  const float x = given * __builtin_bit_cast(float, one + (small & 48U << 23));
+  float inverse = __builtin_bit_cast(float, 0x5F375A86U - (__builtin_bit_cast(std::uint32_t, x) >> 1));
   for (int i = 0; i < 2; ++i) inverse *= 1.5F - 0.5F * x * inverse * inverse;
   const float root = x * inverse;
-  const float better = (root + 0.5F * inverse * (x - root * root)) * std::bit_cast<float>(one - (small & 24U << 23));
+  const float better = (root + 0.5F * inverse * (x - root * root)) * __builtin_bit_cast(float, one - (small & 24U << 23));
   return blend(x > 0x1.FFFFFEp127F, x, better);
 }
 inline double square_root(double x) { return std::sqrt(x); }
@@ -63,13 +69,13 @@ inline double square_root(double x) { return std::sqrt(x); }
 // tanh x, within 4e-7 relative: for |x| < 0.625 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of
 // x.
 [[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
-  const float size = std::fabs(x);
+  const float size = absolute(x);
   const float square = x * x;
   const float p =
       polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
   const float inner = size + size * (square * p);
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
-  return std::copysign(blend(size < 0.625F, inner, outer), x);
+  return __builtin_copysignf(blend(size < 0.625F, inner, outer), x);
 }
 inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 
@@ -96,7 +102,7 @@ struct normal {
 // With a = |x|, the part outside is e^(-a^2/2) M(a), and M is a polynomial in (a - 3) / (a + 3) on [0, 14].
 // Unlike 1 + erf this cancels nothing: within 1e-6 relative down to x = -6, 1e-5 down to -13.
 [[gnu::always_inline]] inline normal<float> normal_at(float x) {
-  const float size = std::fabs(x);
+  const float size = absolute(x);
   const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
   const float u = (a - 3.0F) / (a + 3.0F);
@@ -111,3 +117,5 @@ inline normal<double> normal_at(double x) {
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

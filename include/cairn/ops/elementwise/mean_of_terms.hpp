@@ -5,9 +5,12 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -20,12 +23,13 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   const instruction_set set = widest_for_elements();
   const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     constexpr std::size_t piece = 1024;
-    alignas(64) std::array<T, piece> terms;
+    alignas(64) T terms[piece];
     double part = 0;
     for (std::size_t i = begin; i < end; i += piece) {
       const std::size_t length = std::min(piece, end - i);
-      run_elements(set, term, length, std::array{terms.data()}, std::array{output + i, targets + i});
-      part += sum_in_lanes(length, [&terms](std::size_t j) { return static_cast<double>(terms[j]); });
+      run_elements(set, term, length, std::array<T*, 1>{terms}, std::array{output + i, targets + i});
+      const T* const own = terms;
+      part += sum_in_lanes(length, [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
     }
     return part;
   });
@@ -35,3 +39,5 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

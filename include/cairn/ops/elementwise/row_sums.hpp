@@ -12,6 +12,8 @@
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j: the sums are doubles, which f
@@ -25,22 +27,25 @@ template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t.
                                                const std::array<matrix<const T>, Operands>& arrays,
                                                std::index_sequence<S...>, std::index_sequence<I...>) {
   const F element = f;
-  const std::size_t columns = arrays[0].columns;
-  for (std::size_t row = 0; row < arrays[0].rows; ++row) {
-    const T* const from[Operands] = {arrays[I].data + row * arrays[I].stride...};
+  const std::size_t columns = arrays[0].columns, rows = arrays[0].rows;
+  const T* const first[Operands] = {arrays[I].data...};
+  const std::size_t stride[Operands] = {arrays[I].stride...};
+  double* const to[Sums] = {sums[S]...};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const T* const from[Operands] = {first[I] + row * stride[I]...};
     std::size_t j = 0;
     for (; j + element_block <= columns; j += element_block) {
       double s[Sums][element_block];
       T v[Operands][element_block];
       for (std::size_t k = 0; k < Sums; ++k)
-        for (std::size_t i = 0; i < element_block; ++i) s[k][i] = sums[k][j + i];
+        for (std::size_t i = 0; i < element_block; ++i) s[k][i] = to[k][j + i];
       for (std::size_t k = 0; k < Operands; ++k)
         for (std::size_t i = 0; i < element_block; ++i) v[k][i] = from[k][j + i];
       for (std::size_t i = 0; i < element_block; ++i) element(s[S][i]..., v[I][i]...);
       for (std::size_t k = 0; k < Sums; ++k)
-        for (std::size_t i = 0; i < element_block; ++i) sums[k][j + i] = s[k][i];
+        for (std::size_t i = 0; i < element_block; ++i) to[k][j + i] = s[k][i];
     }
-    for (; j < columns; ++j) element(sums[S][j]..., from[I][j]...);
+    for (; j < columns; ++j) element(to[S][j]..., from[I][j]...);
   }
 }
 
@@ -111,3 +116,5 @@ void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) 
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -5,7 +5,10 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -21,11 +24,12 @@ inline constexpr std::size_t sum_chain = 16;
 inline constexpr std::size_t sum_parts = 128;
 
 // The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is quicker than
-// one sum, as an addition need not wait for the one before it, and more accurate.
+// one sum, as an addition need not wait for the one before it, and more accurate. A term that is a lambda is always_inline:
+// in a template g++ optimises no lambda of a program that is not optimised, see config.hpp.
 template <class Term>
 double sum_in_lanes(std::size_t count, const Term& term) {
   constexpr std::size_t width = 32;
-  std::array<double, width> lanes{};
+  double lanes[width] = {};
   std::size_t i = 0;
   for (; i + width <= count; i += width)
     for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
@@ -54,3 +58,5 @@ double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Par
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

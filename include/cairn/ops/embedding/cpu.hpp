@@ -8,12 +8,15 @@
 #include <span>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -111,3 +114,5 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -43,3 +46,5 @@ void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, cons
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/mean_of_terms.hpp>
 #include <cairn/ops/l1/l1.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -16,7 +19,7 @@ namespace detail {
 struct absolute_error {
   template <class T>
   [[gnu::always_inline]] inline void operator()(T& y, T target) const {
-    y = std::fabs(y - target);
+    y = absolute(y - target);
   }
 };
 
@@ -42,3 +45,5 @@ void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, 
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

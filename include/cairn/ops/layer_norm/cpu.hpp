@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -53,9 +56,9 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
-    const double mean =
-        detail::sum_in_lanes(features, [x](std::size_t j) { return static_cast<double>(x[j]); }) / count;
-    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) {
+    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
+    const double mean = detail::sum_in_lanes(features, value) / count;
+    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
       const double distance = static_cast<double>(x[j]) - mean;
       return distance * distance;
     });
@@ -99,13 +102,14 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto weighted = [dy, weight](std::size_t j) {
+    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
       return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
     };
     const double sum = detail::sum_in_lanes(features, weighted);
-    const double product = detail::sum_in_lanes(features, [weighted, x, mean, inverse](std::size_t j) {
+    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
       return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
-    });
+    };
+    const double product = detail::sum_in_lanes(features, projected);
     const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
                                             static_cast<T>(product / count)};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features},
@@ -114,3 +118,5 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

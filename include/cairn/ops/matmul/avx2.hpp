@@ -11,6 +11,8 @@
 #include <cairn/ops/matmul/pack_avx2.hpp>
 #include <cairn/ops/matmul/product.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // Tiles of 4 x 3 registers: 12 results, 3 of b and one of a are the 16 that there are. A single column of
@@ -52,5 +54,7 @@ struct avx2_kernels {
 };
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <type_traits>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // Vectors of g++ and clang, as their extensions have them: + and > work on all elements. <immintrin.h> would say the same
@@ -64,5 +66,7 @@ struct avx2_register {
 };
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

@@ -12,6 +12,8 @@
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 #define CAIRN_TILE avx2_tile
@@ -32,5 +34,7 @@ CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

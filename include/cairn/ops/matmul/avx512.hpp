@@ -11,6 +11,8 @@
 #include <cairn/ops/matmul/pack_avx2.hpp>
 #include <cairn/ops/matmul/product.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // Tiles of 8 x 3 registers: 24 results, 3 of b, and the elements of a come from memory with the
@@ -52,5 +54,7 @@ struct avx512_kernels {
 };
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

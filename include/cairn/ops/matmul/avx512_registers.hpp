@@ -10,6 +10,8 @@
 
 #include <cairn/ops/matmul/avx2_registers.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each element. A masked load
@@ -74,5 +76,7 @@ private:
 };
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

@@ -12,6 +12,8 @@
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 #define CAIRN_TILE avx512_tile
@@ -39,5 +41,7 @@ CAIRN_TARGET_AVX512 void avx512_rows(const sliver<T>& s) {
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

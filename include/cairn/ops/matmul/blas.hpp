@@ -19,6 +19,8 @@
 #include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // Below this a call of a BLAS costs more than the plain kernels.
@@ -74,5 +76,7 @@ void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

@@ -19,6 +19,8 @@
 #include <cairn/ops/matmul/blas.hpp>
 #endif
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn {
 
 namespace detail {
@@ -71,8 +73,8 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   const detail::instruction_set isa = detail::widest_instruction_set();
 #if CAIRN_WITH_BLAS
   // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is
-  // paid for.
-  if (isa == detail::instruction_set::plain &&
+  // paid for, nor are any that were not optimised.
+  if ((isa == detail::instruction_set::plain || !CAIRN_KERNELS_OPTIMIZED) &&
       2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
     return detail::multiply_with_blas(queue, whole);
 #endif
@@ -80,3 +82,5 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

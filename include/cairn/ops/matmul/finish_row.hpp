@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstring>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/matmul/product.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -68,3 +71,5 @@ void finish_row(const product<T>& whole, std::size_t row, std::size_t column, st
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <span>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -147,3 +150,5 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

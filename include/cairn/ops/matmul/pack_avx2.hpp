@@ -11,6 +11,8 @@
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/avx2_registers.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // Packing moves every number of b once, so it matters where there are few rows to use it: a product of 32
@@ -214,5 +216,7 @@ CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 #endif

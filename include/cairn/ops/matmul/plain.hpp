@@ -6,10 +6,13 @@
 #include <cstring>
 #include <utility>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/finish_row.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -116,3 +119,5 @@ private:
 };
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
@@ -59,3 +62,5 @@ struct sliver {
 inline constexpr std::size_t tile_bytes = 24 * 64;
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -5,6 +5,8 @@
 
 #include <cairn/core/config.hpp>
 
+CAIRN_KERNELS_BEGIN
+
 namespace cairn::detail {
 
 // The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
@@ -28,3 +30,5 @@ constexpr std::size_t reduction_block(std::size_t k) {
 }
 
 } // namespace cairn::detail
+
+CAIRN_KERNELS_END

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -27,7 +30,7 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const y = output + begin;
     const T* const t = targets + begin;
-    return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) {
+    return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) __attribute__((always_inline)) {
       const auto difference = static_cast<double>(y[i] - t[i]);
       return difference * difference;
     });
@@ -39,3 +42,5 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

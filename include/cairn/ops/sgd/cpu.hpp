@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -50,3 +53,5 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

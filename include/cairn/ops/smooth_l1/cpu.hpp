@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/mean_of_terms.hpp>
 #include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -18,7 +21,7 @@ template <class T>
 struct smooth_error {
   T beta;
   [[gnu::always_inline]] inline void operator()(T& y, T target) const {
-    const T distance = std::fabs(y - target);
+    const T distance = absolute(y - target);
     y = blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
   }
 };
@@ -46,3 +49,5 @@ void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t 
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

@@ -10,12 +10,15 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -58,7 +61,7 @@ struct cross_entropy {
   // The loss of one row, a piece of the row at a time.
   double long_row(std::size_t row) const {
     constexpr std::size_t piece = 1024;
-    alignas(64) std::array<T, piece> own;
+    alignas(64) T own[piece];
     const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
     const T most = largest(x, classes);
@@ -66,9 +69,9 @@ struct cross_entropy {
     double sum = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own.data() : result + begin;
+      T* const to = result == nullptr ? own : result + begin;
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) { return static_cast<double>(to[c]); });
+      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) {
       run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result},
@@ -84,8 +87,8 @@ struct cross_entropy {
 
   double short_rows(std::size_t first, std::size_t last) const {
     constexpr std::size_t room = 1024;
-    alignas(64) std::array<T, room> own;
-    std::array<double, room> chosen;
+    alignas(64) T own[room];
+    double chosen[room];
     const std::size_t rows = room / classes;
     double loss = 0;
     for (std::size_t begin = first; begin < last; begin += rows) {
@@ -96,10 +99,10 @@ struct cross_entropy {
         chosen[row] = distance(begin + row, most);
         for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
       }
-      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array{own.data()},
-                   std::array<const T*, 1>{own.data()});
+      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own},
+                   std::array<const T*, 1>{own});
       for (std::size_t row = 0; row < count; ++row) {
-        const T* const e = own.data() + row * classes;
+        const T* const e = own + row * classes;
         double sum = 0;
         for (std::size_t c = 0; c < classes; ++c) sum += static_cast<double>(e[c]);
         loss += std::log(sum) - chosen[row];
@@ -157,7 +160,7 @@ struct cross_entropy_with_options {
   // The loss of one row, times W, a piece of the row at a time.
   double loss_of(std::size_t row) const {
     constexpr std::size_t piece = 1024;
-    alignas(64) std::array<T, piece> own;
+    alignas(64) T own[piece];
     const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
     if (ignored(row)) {
@@ -170,18 +173,18 @@ struct cross_entropy_with_options {
     double sum = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own.data() : result + begin;
-      const auto distance = [x, begin, most](std::size_t c) {
+      T* const to = result == nullptr ? own : result + begin;
+      const auto distance = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
       const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
+      const auto weighted = [weights, distance](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(weights[c]) * distance(c);
+      };
       if (spread != 0) // before the exponentials may take the place of the logits
-        distances +=
-            weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, [&](std::size_t c) {
-              return static_cast<double>(weights[c]) * distance(c);
-            });
+        distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) { return static_cast<double>(to[c]); });
+      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) {
       const T* const e = result;
@@ -241,3 +244,5 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END

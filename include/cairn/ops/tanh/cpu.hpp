@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
+
+CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
@@ -42,3 +45,5 @@ void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, cons
 }
 
 } // namespace cairn
+
+CAIRN_KERNELS_END
