@@ -13,6 +13,7 @@
 #include <cairn/train/adam.hpp>
 #include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/handshake.hpp>
+#include <cairn/train/learning_rate.hpp>
 #include <cairn/train/mse_loss.hpp>
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
@@ -71,10 +72,19 @@ TEST_CASE("handshake: whatever decides over an update changes the settings") {
   CHECK(settings_of(MSELoss{}, SGD{.learning_rate = 0.1, .momentum = 0.8}, 0.5, false) != own);
   CHECK(settings_of(MSELoss{}, sgd, 0, false) != own);
   CHECK(settings_of(MSELoss{}, sgd, 0.5, true) != own);
-  const std::uint64_t scheduled = settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 500});
+  const step_rate tenth{.learning_rate = 0.1, .step_size = 9};
+  const std::uint64_t scheduled = settings_of(MSELoss{}, sgd, 0.5, false, tenth);
   CHECK(scheduled != own);
-  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 500}) == scheduled);
-  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, cosine_rate{.total_steps = 900}) != scheduled);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, tenth) == scheduled);
+  CHECK(settings_of(MSELoss{}, sgd, 0.5, false, step_rate{.learning_rate = 0.2, .step_size = 9}) != scheduled);
+}
+
+TEST_CASE("handshake: a schedule is asked for no step that is not taken") {
+  struct table {
+    std::array<double, 3> rates{0.1, 0.2, 0.3};
+    double at(std::uint64_t step) const { return rates.at(step); }
+  };
+  CHECK_NOTHROW(settings_of(MSELoss{}, SGD{.learning_rate = 0.1}, 0.5, false, table{}));
 }
 
 TEST_CASE("handshake: network, policy, numbers and buckets each have a word of the fingerprint") {

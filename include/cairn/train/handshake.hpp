@@ -39,8 +39,8 @@ inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
   return f;
 }
 
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is looked at in some
-// steps: two that differ in none of them are very near to each other.
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
+// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
 template <class Loss, class Optimizer>
 std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
                           const rate_schedule& rates = {}) {
@@ -52,9 +52,8 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
     for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
   if constexpr (has_settings<Optimizer>)
     for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if (rates)
-    for (std::uint64_t step = 0; step < (std::uint64_t{1} << 24); step += step / 2 + 1)
-      h.add(std::bit_cast<std::uint64_t>(rates.at(step)));
+  h.add(std::uint64_t{rates ? 1u : 0u});
+  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
   return h.value();
 }
 
