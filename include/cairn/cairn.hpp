@@ -164,6 +164,7 @@
 #include <cairn/net/sequential.hpp>       // Sequential<Layers...>
 #include <cairn/net/solved_step.hpp>      // a schedule solved when the program runs, as a trainer takes it
 #include <cairn/net/walk.hpp>             // the values along a chain
+#include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
 #include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong
 
 #include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
@@ -201,6 +202,7 @@
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
 #include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
+#include <cairn/train/training_step.hpp>        // how a trainer makes its steps
 #include <cairn/train/updates.hpp> // an optimizer at work on the flat buffer
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error

@@ -198,7 +198,7 @@ struct one_layer : part, leaf {
     for (std::size_t j = 0; j < made.size(); ++j) given_gradients.push_back(std::move(all[j]));
     const values work = workspace(w, cairn::pass::backward), none;
     const seen<T> x(reads(cairn::reads::input) ? inputs : none), y(reads(cairn::reads::output) ? outputs : none),
-        dy(given_gradients), dx(wanted), c(constants), p(parameters), dp(gradients), t(tape), s(work);
+        dy(given_gradients), dx(wanted), c(constants), p(parameters), dp(gradients), b(buffers), t(tape), s(work);
     const cairn::arguments given = in();
     cairn::backward_call<T> call;
     call.rows = w.rows;
@@ -210,6 +210,7 @@ struct one_layer : part, leaf {
     call.constants = c;
     call.parameters = p;
     call.gradients = dp;
+    call.buffers = b;
     call.tape = t;
     call.workspace = s;
     call.random = random(w);

@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include <cairn/layer/gradient_check.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/replica_owner.hpp>
 #include <cairn/train/trainer.hpp>
@@ -33,7 +35,62 @@ std::vector<std::string> names_of(Owner& owner) {
   return names;
 }
 
+// y = x / temperature, a number that the program sets while it trains.
+struct Tempered {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list buffers(const arguments&) { return {{"temperature", {1}, initial::constant(2)}}; }
+  static void forward(auto& /*queue*/, const auto& call) {
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
+      call.outputs[0][i] = call.inputs[0][i] / call.buffers[0][0];
+  }
+  static void backward(auto& /*queue*/, const auto& call) {
+    for (std::size_t i = 0; call.input_gradients && i < call.rows * call.in(0).size(); ++i)
+      call.input_gradients[0][i] = call.output_gradients[0][i] / call.buffers[0][0];
+  }
+};
+
+// The parameters after three steps, with a temperature of 2, 1 and 0.5.
+template <class Model>
+std::uint64_t cooled(bool cools) {
+  trainer<Model, CrossEntropyLoss, SGD, batch<6>> train{testing::momentum, {.seed = 3}};
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    if (cools) train.buffer("3.temperature")[0] = 2.0F / static_cast<float>(1U << step);
+    const samples s(6, step);
+    train.step(s.x, s.y);
+  }
+  return train.checksum();
+}
+
 } // namespace
+
+TEST_CASE("replica_owner: a number of a layer that changes while it trains is a buffer with a name") {
+  CHECK(gradient_fault<Tempered>({{4}}) == "");
+  using Cooling = Sequential<Linear<testing::features, 8>, ReLU, Linear<8, testing::classes>, Tempered>;
+  const std::uint64_t stored = cooled<Cooling>(true);
+  CHECK(stored != cooled<Cooling>(false));
+  CHECK(cooled<checkpoint<recompute_all, Cooling>>(true) == stored);
+  // At half the temperature the outputs are twice as large.
+  model<Cooling, batch<6>> net{{.seed = 4}};
+  const samples s(6, 1);
+  std::vector<float> warm(6 * testing::classes), cold(warm.size());
+  net.evaluate(s.x, warm);
+  net.buffer("3.temperature")[0] = 1;
+  net.evaluate(s.x, cold);
+  for (std::size_t i = 0; i < warm.size(); ++i) CHECK(cold[i] == 2 * warm[i]);
+}
+
+TEST_CASE("replica_owner: parameters and buffers by name, or an error that says the names") {
+  using Small = Sequential<Linear<testing::features, testing::classes>>;
+  model<Small, batch<6>> net{};
+  CHECK(net.parameter("0.bias").size() == testing::classes);
+  net.for_each([&](const named_parameter<float>& q) { CHECK(net.parameter(q.name).data() == q.numbers.data()); });
+  CHECK(testing::text_of([&] { net.parameter("1.bias"); }) ==
+        "model: expected the name of a parameter, found \"1.bias\"; there are 0.weight, 0.bias");
+  CHECK(testing::text_of([&] { net.buffer("0.bias"); }) ==
+        "model: expected the name of a buffer, found \"0.bias\"; there are none");
+}
 
 TEST_CASE("replica_owner: a model and a trainer show the same parameters, and take each other's") {
   trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, SGD, batch<6>> train{testing::momentum, {.seed = 3}};

@@ -62,6 +62,7 @@ struct backward_call {
   tensors<const T> constants{};
   tensors<const T> parameters{};
   tensors<T> gradients{}; // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<const T> buffers{}; // as the step's forward left them
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
@@ -92,7 +93,8 @@ struct backward_call {
 //   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
 //                       input, that input has no gradient in memory [yes]
 //   parameters(in)      what is learnt, with names and initial values [none]
-//   buffers(in)         what is kept from step to step and is no parameter [none]
+//   buffers(in)         what is kept from step to step and is no parameter: statistics that forward moves, or a number that
+//                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]
 //   workspace(in, why)  memory for one call, by pass [none]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
@@ -105,7 +107,8 @@ struct backward_call {
 //   as_activation       what it is to a layer before it that fuses [activation::none]
 //
 // A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that
-// lets checkpoint decide for it. It is stateless: everything it works on is an argument.
+// lets checkpoint decide for it. It is stateless: everything it works on is an argument; numbers of its own that change
+// are buffers.
 template <class L>
 concept layer = requires(const arguments& in) {
   { L::outputs(in) } -> std::convertible_to<tensor_list>;

@@ -47,7 +47,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   using update = Update;
   static constexpr std::size_t batch = Batch;
   static constexpr std::size_t size = flattened<Body>::stages;
-  static constexpr bool is_root = std::is_void_v<Around>;
+  static constexpr bool gives_input_gradient = std::is_same_v<Around, reader_of_input_gradient>; // of the whole network
+  static constexpr bool is_root = std::is_void_v<Around> || gives_input_gradient;
   static constexpr bool is_frozen = std::is_same_v<Update, never_used>;
   static constexpr scale to{sizes_of<T>, Batch};
 
@@ -63,8 +64,9 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     everything out{};
     out.values =
         walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
-    if constexpr (is_frozen) // its parameters are buffers
+    if constexpr (is_frozen) // its parameters are buffers, and of their gradients nothing is computed
       for (element_facts& f : out.facts) {
+        if (f.parameter_count > 0) f.as_stage.backward_flops = f.as_stage.input_gradient_flops;
         f.as_stage.state_block += f.as_stage.parameter_block;
         f.as_stage.parameters = f.as_stage.parameter_block = f.parameter_count = 0;
       }
@@ -228,7 +230,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
                                  .input_without_gradient = without_gradient(inputs, values.gradients[0]),
                                  .lent = !is_root,
                                  .lent_output = !is_root && ends.output,
-                                 .lent_input_gradient = !is_root && ends.input_gradient,
+                                 .lent_input_gradient = is_root ? gives_input_gradient : ends.input_gradient,
                                  .keeps_output_gradient = !is_root,
                                  .windows = windows.windows()};
   };
@@ -340,7 +342,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 //
 // Body is what stands in the network, Policy its checkpoint policy, In what it takes, as dims<...> or tensors_of<...>, Used
 // which tensors of its output are used, Batch the most samples in a step, T the type of its elements, Around the block
-// whose chain it is (void: the whole network), Update when its gradients are used. A chain inside has a blueprint too.
+// whose chain it is (of the whole network what reads its input's gradient, or void), Update when its gradients are used. A
+// chain inside has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
 struct blueprint
     : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
@@ -352,7 +355,8 @@ struct whole_blueprint {
   // A loss compares the first tensor of the output, and uses no other.
   using type =
       blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
-                cairn::batch<Batch>::size, T, void,
+                cairn::batch<Batch>::size, T,
+                std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
                 std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
 // A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
@@ -362,9 +366,9 @@ struct whole_blueprint<Model, Batch, T, Update, false>
 
 } // namespace detail
 
-// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update of one
-// of these. What Update says counts for the last only: one rank uses the gradients of each layer at once. A network that
-// cannot be one is a compile error, see net/wrong_network.hpp.
+// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update or
+// with_input_gradient of one of these. What Update says counts for a fused_update only: one rank uses the gradients of each
+// layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 

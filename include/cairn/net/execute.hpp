@@ -116,9 +116,7 @@ private:
       call.outputs = to;
       call.constants = frame_.constants;
       call.parameters = parameters_of(i);
-      call.buffers = {reinterpret_cast<std::byte*>(frame_.buffers + program_.state_begin[i]) +
-                          (program_.is_frozen ? e.parameter_layout.size : 0),
-                      e.buffer_layout.offsets.data()};
+      call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
       call.workspace = {frame_.bytes(at.workspace),
                         (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
@@ -142,7 +140,7 @@ private:
     const auto& e = program_.at(i);
     const tensor_set used = e.uses[used_];
     const tensors<T> from = gradient(i + 1, at.output_gradient, used_);
-    const bool wanted = o.wants_input_gradient && (i > 0 || (!program_.is_root && frame_.input_gradients.block != nullptr));
+    const bool wanted = o.wants_input_gradient && (i > 0 || frame_.input_gradients.block != nullptr);
     const tensors<T> to = wanted ? gradient(i, at.input_gradient, used) : tensors<T>{};
     if (i == 0) input_gradient_ = to;
     if (!o.absorbed) {
@@ -179,6 +177,7 @@ private:
     call.input_gradients = to;
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
+    call.buffers = buffers_of(i).to_read();
     call.gradients = {reinterpret_cast<std::byte*>(accumulates ? frame_.accumulation : sums),
                       e.parameter_layout.offsets.data()};
     call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
@@ -198,6 +197,12 @@ private:
     const T* const begin =
         program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
+  }
+  tensors<T> buffers_of(std::size_t i) const {
+    const auto& e = program_.at(i);
+    return {reinterpret_cast<std::byte*>(frame_.buffers + program_.state_begin[i]) +
+                (program_.is_frozen ? e.parameter_layout.size : 0),
+            e.buffer_layout.offsets.data()};
   }
   T* gradients_at(std::size_t index) const {
     return frame_.gradients->start + (index - frame_.gradients->begin);

@@ -42,25 +42,25 @@ struct whole {
   using body = Model;
   using policy = store_all;
   static constexpr bool fused = false;
+  static constexpr bool gives_input_gradient = false; // see with_input_gradient
 };
 template <class Policy, class Net>
-struct whole<checkpoint<Policy, Net>> {
+struct whole<checkpoint<Policy, Net>> : whole<void> {
   using body = Net;
   using policy = Policy;
-  static constexpr bool fused = false;
 };
 template <class Model>
 struct whole<fused_update<Model>> : whole<Model> {
   static constexpr bool fused = true;
 };
 
-// The network inside a fused update, with its policy.
+// The network inside the ways to train it (fused_update, with_input_gradient), with its policy.
 template <class Model>
-struct without_fusion {
+struct without_ways {
   using type = Model;
 };
 template <class Model>
-struct without_fusion<fused_update<Model>> : without_fusion<Model> {};
+struct without_ways<fused_update<Model>> : without_ways<Model> {};
 
 } // namespace detail
 

@@ -19,6 +19,9 @@
 // What the blueprint of a chain asks of the blocks in it.
 namespace cairn::detail {
 
+// What stands around a whole network whose input's gradient is wanted; void where it is not.
+struct reader_of_input_gradient {};
+
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around = void,
           class Update = used_after_backward>
 struct blueprint;

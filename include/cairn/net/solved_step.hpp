@@ -6,6 +6,7 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/with_input_gradient.hpp>
 #include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
@@ -25,6 +26,10 @@ struct unplanned<checkpoint<Policy, Net>> {
 template <class Model>
 struct unplanned<fused_update<Model>> {
   using type = fused_update<typename unplanned<Model>::type>;
+};
+template <class Model>
+struct unplanned<with_input_gradient<Model>> {
+  using type = with_input_gradient<typename unplanned<Model>::type>;
 };
 
 // A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network

@@ -78,8 +78,8 @@ struct misplaced_update_message {
   template <class Update>
   static constexpr bool right() {
     static_assert(is_right<Update>,
-                  "fused_update: it is a way to train a whole network and stands around all of it: "
-                  "fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
+                  "fused_update: it is a way to train a whole network and stands around all of it, as with_input_gradient "
+                  "does: fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
                   "misplaced_update<type>");
     return false;
   }

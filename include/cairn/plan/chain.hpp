@@ -85,7 +85,8 @@ struct chain {
   std::size_t input_without_gradient = 0;
   bool lent = false;                // it is a composite's chain: the gradient of its input may be read outside
   bool lent_output = false;         // the last value is the composite's output itself
-  bool lent_input_gradient = false; // gradient 0 is the composite's input gradient itself
+  // Gradient 0 is the composite's input gradient itself; of the root: it is wanted, and others own it.
+  bool lent_input_gradient = false;
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
   // Of the root, if its arena has the gradients; in the order of `from`.
   std::span<const detail::gradient_window> windows{};
@@ -111,10 +112,13 @@ struct chain {
     return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);
   }
 
-  // The lowest stage whose backward does anything: below the first parameter no gradient is read, unless the
-  // chain is a composite's, when the one around it may read the input's.
+  // May the gradient of the chain's input be read by others?
+  constexpr bool gives_input_gradient() const { return lent || lent_input_gradient; }
+
+  // The lowest stage whose backward does anything: below the first parameter no gradient is read, unless that of the input
+  // is.
   constexpr std::size_t lowest_backward() const {
-    if (lent) return 0;
+    if (gives_input_gradient()) return 0;
     std::size_t position = 0;
     while (position < size() && stages[position].parameters == 0) ++position;
     return position;

@@ -171,7 +171,7 @@ private:
       if (tapes_.items[i] < is_unread) return "a backward reads a tape that is not there";
       tapes_.items[i] = is_read;
     }
-    if (o.wants_input_gradient != (i > lowest_ || chain_.lent))
+    if (o.wants_input_gradient != (i > lowest_ || chain_.gives_input_gradient()))
       return "an input gradient is made that is not read, or is not made that is read";
     if (o.wants_input_gradient && gradients_.items[i] == is_absent) gradients_.items[i] = is_unread;
     return nullptr;

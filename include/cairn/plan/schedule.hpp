@@ -49,6 +49,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
   plain_array<char, plus(Stages, 1)> tape(n + 1);
   const std::size_t lowest = c.lowest_backward();
   const bool lent = c.lent;
+  const bool gives = c.gives_input_gradient();
   const std::size_t lent_stage = c.lent_output ? n - 1 : n;
   const auto loss = [&] {
     for (std::size_t k = n; k > 0 && out.lasting == 0; --k)
@@ -84,7 +85,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
       }
     } else if (i >= lowest) {
       const stage& s = stages[i];
-      d = i > lowest || lent ? runs_backward | wants_input_gradient : runs_backward;
+      d = i > lowest || gives ? runs_backward | wants_input_gradient : runs_backward;
       if (s.reads_input && value.items[i] == 0) {
         d |= ends_input;
         value.items[i] = 1;

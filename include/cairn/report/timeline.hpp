@@ -71,7 +71,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   double once = 0; // a step without recomputation
   for (std::size_t i = 0; i < c.size(); ++i) {
     forward += static_cast<double>(c[i].forward_flops);
-    const bool gives = i > c.lowest_backward() || c.lent;
+    const bool gives = i > c.lowest_backward() || c.gives_input_gradient();
     once += op_flops(c, {.wants_output = true, .position = static_cast<std::uint32_t>(i)});
     if (i >= c.lowest_backward())
       once += op_flops(c, {.kind = op_kind::backward,

@@ -57,13 +57,13 @@ struct replica_message {
   }
 };
 
-struct update_around_message {
+struct way_around_message {
   template <class Model>
   static constexpr bool right() {
     static_assert(
         is_right<Model>,
-        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>; the update "
-        "is a part of the model that is replicated; see update_around_ddp<model>");
+        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
+        "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
     return false;
   }
 };
@@ -85,15 +85,26 @@ struct update_after_message {
   }
 };
 
+struct input_without_gradient_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>, "with_input_gradient: no tensor that this network takes has a gradient; leave it out; see "
+                                   "input_without_gradient<model>");
+    return false;
+  }
+};
+
 // Arguments of a trainer that cannot be there, as diagnostics of an error (core/explain.hpp).
 template <class Model>
 struct replicated_again : replica_message {};
 template <class Model>
-struct update_around_ddp : update_around_message {};
+struct way_around_ddp : way_around_message {};
 template <class Model>
 struct checkpoint_around_ddp : checkpoint_around_message {};
 template <class Model>
 struct update_after_backward : update_after_message {};
+template <class Model>
+struct input_without_gradient : input_without_gradient_message {};
 template <class Argument>
 struct fourth_argument : capacity_message {};
 template <class Argument>
@@ -120,7 +131,7 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
 struct training_diagnostic {
   using replica = detail::replica<Model>;
   using model = typename replica::model;
-  using net = typename without_fusion<model>::type;
+  using net = typename without_ways<model>::type;
 
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
@@ -138,14 +149,15 @@ struct training_diagnostic {
   static auto between() {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
     using output = typename tensor_type<typename Plan::output>::type;
-    if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
+    if constexpr (Plan::gives_input_gradient && Plan::values.gradients[0] == 0) return type_of<input_without_gradient<Model>>{};
+    else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
     else return type_of<nothing_wrong>{};
   }
   template <class Whole>
   static auto diagnostic() {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
-    else if constexpr (replica::updates_outside) return type_of<update_around_ddp<Whole>>{};
+    else if constexpr (replica::way_outside) return type_of<way_around_ddp<Whole>>{};
     else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
     else if constexpr (whole<model>::fused && !replica::options::overlaps)
       return type_of<update_after_backward<Whole>>{};

@@ -71,7 +71,7 @@ struct replica {
   using options = ddp_options<>;
   using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
   static constexpr bool distributed = false;
-  static constexpr bool updates_outside = false;
+  static constexpr bool way_outside = false;
   static constexpr bool checkpointed_outside = false;
   static constexpr bool once = true;
 };
@@ -80,10 +80,10 @@ struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
     : replica<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
-template <class Model, class Communicator, class... Options>
-struct replica<fused_update<ddp<Model, Communicator, Options...>>>
+template <template <class> class Way, class Model, class Communicator, class... Options> // fused_update, with_input_gradient
+struct replica<Way<ddp<Model, Communicator, Options...>>>
     : replica<ddp<Model, Communicator, Options...>> {
-  static constexpr bool updates_outside = true; // which a trainer refuses
+  static constexpr bool way_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
 struct replica<ddp<Model, Communicator, Options...>> {
@@ -93,7 +93,7 @@ struct replica<ddp<Model, Communicator, Options...>> {
   using options = ddp_options<Options...>;
   using update = used_in_backward<options::bytes, 2>;
   static constexpr bool distributed = true;
-  static constexpr bool updates_outside = false;
+  static constexpr bool way_outside = false;
   static constexpr bool checkpointed_outside = false;
 };
 

@@ -24,7 +24,7 @@ namespace detail {
 
 // A network as written, without ddp, policy and fused update.
 template <class Net>
-using bare_network = typename whole<typename without_fusion<typename replica<Net>::model>::type>::body;
+using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
 
 template <class Net, class Batch, class T, class Device>
 using evaluated_replica =

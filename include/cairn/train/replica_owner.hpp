@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
@@ -51,6 +54,15 @@ public:
     detail::for_each_buffer(replica_.code(), parameters(), buffers(), std::forward<F>(f));
   }
 
+  // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
+  // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
+  std::span<T> parameter(std::string_view name) {
+    return named("parameter", name, [this](auto&& f) { for_each(f); });
+  }
+  std::span<T> buffer(std::string_view name) {
+    return named("buffer", name, [this](auto&& f) { for_each_buffer(f); });
+  }
+
   // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
   // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
   // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
@@ -72,6 +84,21 @@ protected:
   replica_of<Plan, Net, T, Device, Trains> replica_;
 
 private:
+  template <class ForEach>
+  static std::span<T> named(const char* what, std::string_view name, ForEach&& for_each) {
+    std::span<T> found;
+    bool there = false;
+    std::string names;
+    for_each([&](const named_parameter<T>& q) {
+      if (q.name == name) found = q.numbers, there = true;
+      names += (names.empty() ? "" : ", ") + q.name;
+    });
+    if (!there)
+      throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
+                        std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));
+    return found;
+  }
+
   static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
 };
 

@@ -80,9 +80,10 @@ public:
     if (asked.wanted != 0) call.input_gradients = (asked.in_place ? output_gradients : own).view(asked.wanted);
     if (asked.gradients) call.gradients = gradients.view();
     call.tape = tape.view().to_read();
+    call.buffers = buffers.view().to_read();
     call.before = asked.apply;
     layer_.backward(device_.compute(), call);
-    watch_.check("backward", kept, {&x, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &tape});
+    watch_.check("backward", kept, {&x, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &buffers, &tape});
     return asked.in_place ? output_gradients : own;
   }
 
@@ -100,8 +101,7 @@ private:
   }
   values some(const tensor_list& list, std::uint32_t stream) const {
     values out(list, rows_);
-    out.fill(stream);
-    return out;
+    return out.fill(stream), out;
   }
 
   layer_functions<T> layer_;

@@ -78,7 +78,7 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
     e.output = value(i + 1);
     e.plain_workspace = s.evaluation_workspace.at(c.batch);
     e.in_place_forward = c.in_place_forward(i);
-    e.cost = measured.empty() ? flops_of(s, i > lowest || c.lent) : measured[i];
+    e.cost = measured.empty() ? flops_of(s, i > lowest || c.gives_input_gradient()) : measured[i];
     if (i < lowest) {
       e.cost.tape = e.cost.backward = 0;
       continue;

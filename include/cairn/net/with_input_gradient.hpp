@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/net/checked_network.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/net/wrong_network.hpp>
+
+namespace cairn {
+
+// The same function as Model, and the same training, bit for bit. Backward also makes the gradient of the loss by the
+// network's inputs, which a trainer then shows: train.input_gradient(). What requires_grad does for an input in torch:
+// adversarial examples, a generator that learns from its discriminator, one network in front of another.
+//
+// It stands around a whole network, as in trainer<with_input_gradient<Net>, ...> or ddp<with_input_gradient<Net>,
+// Communicator>, around a checkpoint of all of it, and on either side of a fused_update. It costs the first layers' input
+// gradients, down to the input even below the first parameter, and memory of one batch of inputs beside the arena. Of a
+// frozen<Net> nothing else is computed in backward.
+template <class Model>
+struct with_input_gradient {};
+
+namespace detail {
+
+template <class Model>
+struct made_of<with_input_gradient<Model>> {
+  static constexpr part_kind as = part_kind::update;
+  static constexpr bool is_transparent = true;
+  static constexpr bool is_right = false; // inside a network
+  using wrong = misplaced_update<with_input_gradient<Model>>;
+  using parts = pack<Model>;
+  template <class... Parts>
+  using with = with_input_gradient<Parts...>;
+};
+
+template <class Model>
+struct whole<with_input_gradient<Model>> : whole<Model> {
+  static constexpr bool gives_input_gradient = true;
+};
+template <class Model>
+struct without_ways<with_input_gradient<Model>> : without_ways<Model> {};
+template <class Model, class Body>
+struct network_diagnostic<with_input_gradient<Model>, Body> : network_diagnostic<Model> {};
+
+} // namespace detail
+
+} // namespace cairn
