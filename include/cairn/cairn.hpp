@@ -142,6 +142,7 @@
 #include <cairn/layer/relu.hpp>           // ReLU
 #include <cairn/layer/sigmoid.hpp>        // Sigmoid
 #include <cairn/layer/tanh.hpp>           // Tanh
+#include <cairn/layer/tied.hpp>           // Tied: a layer with the weight of another
 
 #include <cairn/net/blueprint.hpp>        // all that is known of a step at compile time
 #include <cairn/net/checked_network.hpp>  // finds the first fault of a network
@@ -163,6 +164,7 @@
 #include <cairn/net/residual.hpp>         // Residual<Layers...>
 #include <cairn/net/sequential.hpp>       // Sequential<Layers...>
 #include <cairn/net/solved_step.hpp>      // a schedule solved when the program runs, as a trainer takes it
+#include <cairn/net/ties.hpp>             // the stages that have a parameter from another
 #include <cairn/net/walk.hpp>             // the values along a chain
 #include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
 #include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong

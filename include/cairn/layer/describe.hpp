@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/core/explain.hpp>
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/description.hpp>
 #include <cairn/layer/layer.hpp>
@@ -78,6 +79,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
   if constexpr (requires { requires L::fuses; }) s.fuses = true;
   if constexpr (requires { requires L::adds; }) facts->adds = true;
   if constexpr (requires { requires L::strided; }) facts->strided = true;
+  if constexpr (requires { typename L::tied_to; }) facts->tied_to = spelling<typename L::tied_to>();
   if constexpr (requires { L::as_activation; }) s.as_activation = static_cast<unsigned char>(L::as_activation);
 }
 

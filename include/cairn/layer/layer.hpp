@@ -43,6 +43,7 @@ struct forward_call {
   random_key random{};                // equal for the forward and every recompute of one step
   activation then = activation::none; // to be applied to the result; only asked of a layer that `fuses`
   const T* addend = nullptr;          // like outputs[0], to be added to it; only asked of a layer that `adds`
+  const T* tied = nullptr;            // the first parameter of its owner; only given to a layer that is Tied
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
@@ -69,6 +70,8 @@ struct backward_call {
   activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
   const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
   std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;              // as in forward
+  T* tied_gradient = nullptr;           // of that parameter, to be overwritten
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };

@@ -22,6 +22,7 @@
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
+#include <cairn/net/ties.hpp>
 #include <cairn/net/walk.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/checked_policy.hpp>
@@ -157,6 +158,18 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     std::array<std::uint32_t, size + 1> at{};
     for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(stages[i].leaves);
     return at;
+  }();
+
+  // Layers that have their first parameter from another. What is wrong with that has its own error.
+  static constexpr std::size_t tie_count = [] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1 : 0;
+    return count;
+  }();
+  static constexpr auto ties = find_ties<tie_count>(element_of, order, stages);
+  static constexpr bool right_ties = [] {
+    if constexpr (tie_count > 0 && (!is_root || !ties.right)) return untied<Body>::template right<untied<Body>>();
+    else return true;
   }();
 
   // Every parameter's end in the flat buffer, in the order in which backward finishes them. A layer answers from the walk,

@@ -116,6 +116,7 @@ private:
       call.outputs = to;
       call.constants = frame_.constants;
       call.parameters = parameters_of(i);
+      call.tied = tied_parameter(tie_of(i));
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
       call.workspace = {frame_.bytes(at.workspace),
@@ -168,6 +169,7 @@ private:
     const std::size_t size = program_.stages[i].parameter_block;
     T* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
     const bool accumulates = frame_.accumulation != nullptr && size > 0;
+    T* const made = accumulates ? frame_.accumulation : sums;
     backward_call<T> call;
     call.rows = frame_.rows;
     call.given = &e.in;
@@ -178,8 +180,11 @@ private:
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
     call.buffers = buffers_of(i).to_read();
-    call.gradients = {reinterpret_cast<std::byte*>(accumulates ? frame_.accumulation : sums),
+    call.gradients = {reinterpret_cast<std::byte*>(made),
                       e.parameter_layout.offsets.data()};
+    const tie* const tied = tie_of(i);
+    call.tied = tied_parameter(tied);
+    call.tied_gradient = tied != nullptr ? frame_.tied_gradients + tied->waits_at : nullptr;
     call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
     call.workspace = {frame_.bytes(at.workspace), e.backward_workspace.offsets.data()};
     call.random = random(i);
@@ -188,6 +193,8 @@ private:
     if (is_last(i)) call.output_stride = frame_.output_stride;
     e.backward(queue_, call);
     if (size == 0) return;
+    for (const tie& t : program_.ties)
+      if (t.owner == i) add(queue_, e.parameters[0].size(), made, made, frame_.tied_gradients + t.waits_at);
     if (accumulates) add_gradients(e, sums);
     if (frame_.gradients->zeros != nullptr) clear_padding(e, sums, size);
     if (frame_.tell != nullptr) frame_.tell->finished(frame_.gradient_begin + begin + size);
@@ -197,6 +204,14 @@ private:
     const T* const begin =
         program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
+  }
+  const tie* tie_of(std::size_t i) const {
+    for (const tie& t : program_.ties)
+      if (t.user == i) return &t;
+    return nullptr;
+  }
+  const T* tied_parameter(const tie* t) const {
+    return t == nullptr ? nullptr : frame_.parameters + program_.parameter_begin[t->owner];
   }
   tensors<T> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);

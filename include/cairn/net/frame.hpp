@@ -56,6 +56,7 @@ struct frame {
   T* buffers = nullptr;
   const gradient_place<T>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
+  T* tied_gradients = nullptr;    // where those of tied parameters wait: see net/ties.hpp
   T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;

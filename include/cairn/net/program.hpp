@@ -88,6 +88,7 @@ struct program {
   std::span<const value_offsets> value_at{};
   std::span<const value_offsets> gradient_at{};
   std::span<const tensor_set> gradients{};
+  std::span<const tie> ties{};
   std::size_t batch = 0;
   const value_list* inputs = nullptr;
   const tensor_list* constants = nullptr;
@@ -227,6 +228,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.value_at = value_at;
     p.gradient_at = gradient_at;
     p.gradients = Blueprint::values.gradients;
+    if constexpr (Blueprint::tie_count > 0 && Blueprint::right_ties) p.ties = Blueprint::ties.of;
     p.batch = Blueprint::batch;
     p.inputs = &Blueprint::inputs;
     p.constants = &Blueprint::constants;

@@ -34,10 +34,13 @@ public:
   using queue = typename Device::queue;
   using memory = typename Device::memory;
 
+  static_assert(plan::right_ties || true); // what is wrong says so itself
+
   replica_of(typename Device::options options, seed s, std::size_t arena_bytes)
       : device_(options), parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
         buffers_(device_.allocate(plan::state_block * sizeof(T))),
         arena_(device_.allocate(arena_bytes > plan::evaluated::arena ? arena_bytes : plan::evaluated::arena)) {
+    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_.allocate(plan::ties.elements * sizeof(T));
     initialize(code(), parameters(), buffers(), s);
   }
   replica_of(const replica_of&) = delete;
@@ -76,6 +79,7 @@ public:
     f.workspace = arena_.data();
     f.parameters = parameters().data();
     f.buffers = buffers().data();
+    f.tied_gradients = reinterpret_cast<T*>(tied_gradients_.data());
     f.why = why;
     return f;
   }
@@ -145,6 +149,7 @@ private:
   memory parameters_;
   memory buffers_;
   memory arena_;
+  memory tied_gradients_;
   taken_inputs<plan, T> inputs_{};
 };
 
