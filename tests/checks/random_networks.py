@@ -5,6 +5,9 @@ Network I of seed S is always the same type: layers, layers of several tensors, 
 checkpoints up to three deep. A source holds some networks, each a test case, and includes tests/net/random_network.hpp
 alone; it is compiled with sanitizers and run. With --self-test it is shown that networks fail that are compared with the
 oracle of another network, that are given too small an arena, or that do not compile.
+
+With --budgets N instead: the budgets of N random networks of 9 to 20 stages, solved by the compiler, are kept, and cost
+hardly more than the best schedule that the exact solver finds when the program runs.
 """
 import argparse
 import pathlib
@@ -253,13 +256,44 @@ class Writer:
     def checkpoint(self, inside):
         count = sum(element.stages for element in inside)
         policy = self.choose({"store_all": 1, "recompute_all": 2, "every": 2, "sqrt_n": 1.5, "revolve": 1.5, "at": 1,
-                              "recompute_cheap": 1.5, "budget_fraction<100>": 0.5})
-        if policy in ("every", "revolve"):
+                              "recompute_cheap": 1.5, "budget_fraction<100>": 0.3, "on_the_way": 1.2})
+        if policy == "on_the_way":
+            policy += f"<{self.random.choice((0, 10, 30, 60))}>"
+        elif policy in ("every", "revolve"):
             policy += f"<{self.random.randint(1, 3)}>"
         elif policy == "at":
             later = self.random.sample(range(1, count), min(count - 1, self.random.randint(1, 3)))
             policy = f"at<{', '.join(map(str, sorted(later)))}>" if later else "store_all"
         return Block("checkpoint", inside, policy)
+
+
+class Long(Writer):
+    """Draws one network of 9 to 20 stages for budgets: layers and small residual blocks of different widths."""
+
+    def attempt(self):
+        width = self.random.randint(2, 40)
+        elements = [self.linear(12, width)]
+        for _ in range(self.random.randint(8, 19)):
+            if self.coin(0.2):
+                inside = self.random.randint(2, 60)
+                element = Block("Residual", [self.linear(width, inside), Layer("ReLU"), self.linear(inside, width)])
+            else:
+                name = self.choose({"Linear": 5, "ReLU": 2, "GELU": 1, "Tanh": 1, f"LayerNorm<{width}>": 2, "Dropout<>": 1})
+                element = self.linear(width, self.random.randint(2, 40)) if name == "Linear" else Layer(name)
+            width = element.gives([width])[0]
+            elements.append(element)
+        return Block("Sequential", elements)
+
+
+class BudgetCase:
+    """One network whose budgets are looked at."""
+
+    def __init__(self, name, model):
+        self.name, self.model = name, model
+
+    def text(self, number):  # so many LINES
+        return (f"using model_{number} = {self.model};\n\n"
+                f'TEST_CASE("{self.name}") {{\n  testing::check_random_budgets<model_{number}>();\n}}\n')
 
 
 class Case:
@@ -280,7 +314,7 @@ def drawn(seed, indices):
 
 LINES = Case("", "").text(0).count("\n")
 HEAD = SPDX + "#include <net/random_network.hpp>\n\nusing namespace cairn;\n" + "".join(
-    f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "Positioned", "Scale", "Witness"))
+    f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "on_the_way", "Positioned", "Scale", "Witness"))
 MAIN = SPDX + ("#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#define CAIRN_TEST_KERNELS\n"
                "#include <net/random_network.hpp>\n")
 
@@ -382,6 +416,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--networks", type=int, default=300)
+    parser.add_argument("--budgets", type=int, help="look at the budgets of so many networks")
     parser.add_argument("--only", type=int, help="the network with this number alone")
     parser.add_argument("--print", action="store_true", help="print the networks, and run nothing")
     parser.add_argument("--together", type=int, default=25, help="networks in one source")
@@ -392,8 +427,12 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         report(self_test(options))
+    if options.budgets:
+        options.networks = options.budgets
     indices = range(options.networks) if options.only is None else [options.only]
     cases = drawn(options.seed, indices)
+    if options.budgets:
+        cases = [BudgetCase(f"{options.seed}/{i}", str(Long(options.seed, i).network())) for i in indices]
     if options.print:
         for case in cases:
             print(f"{case.name}: {case.model}")

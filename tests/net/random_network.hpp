@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,12 +21,61 @@
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
+#include <cairn/plan/solve/solver.hpp>
 
 #include "../layer/several_layers.hpp"
 #include "layers.hpp"
 #include "planned.hpp"
 
 namespace testing {
+
+// Bytes between the least of any schedule and store_all's, so many hundredths of the way.
+template <class Source, std::size_t All, std::size_t Percent>
+inline constexpr std::size_t bytes_on_the_way = [] {
+  constexpr std::size_t least = cairn::detail::budget_solution<Source, All>::front.least.bytes;
+  return least < All ? least + (All - least) * Percent / 100 : All;
+}();
+
+// A budget of so many: one that can be kept, whatever the network.
+template <std::size_t Percent>
+struct on_the_way : cairn::detail::solved_in_the_compiler {
+  static constexpr std::size_t percent = 100;
+
+  template <class Source, std::size_t All>
+  static constexpr auto choose() {
+    if constexpr (All == 0) return std::type_identity<cairn::detail::everything>{};
+    else return cairn::detail::first_candidate<Source, bytes_on_the_way<Source, All, Percent>>();
+  }
+  template <class Source, std::size_t All>
+  using cheapest = typename decltype(choose<Source, All>())::type;
+};
+
+// Does the compiler's schedule of a whole network within such a budget keep it, and cost at most 3 % more than the best one
+// that the exact solver finds (10 % at the very least)?
+template <class Net, std::size_t Percent>
+void check_budget(const cairn::solver& exact) {
+  using source = typename cairn::blueprint_of<Net, 16>::source;
+  using planned = cairn::detail::plan_of<source, on_the_way<Percent>>;
+  static_assert(bool(planned::proof));
+  constexpr std::size_t all = cairn::detail::plan_of<source, cairn::store_all>::arena;
+  constexpr std::size_t bytes = bytes_on_the_way<source, all, Percent>;
+  if (Percent == 0) CHECK(bytes == exact[0].bytes);
+  CHECK(planned::memory.bound <= bytes);
+  const std::size_t best = exact.within(bytes);
+  REQUIRE(best < exact.size());
+  constexpr std::uint64_t cost = cairn::flops(source::value, planned::schedule.ops());
+  const double ratio = static_cast<double>(cost) / static_cast<double>(exact[best].cost);
+  INFO("the best costs 1, the compiler's ", ratio, " at ", Percent, " % of the way");
+  CHECK(ratio >= 1);
+  CHECK(ratio <= (Percent == 0 ? 1.10 : 1.03));
+}
+template <class Net>
+void check_random_budgets() {
+  const cairn::solver exact(cairn::blueprint_of<Net, 16>::whole, {}, {.exact = true});
+  check_budget<Net, 0>(exact);
+  check_budget<Net, 15>(exact);
+  check_budget<Net, 50>(exact);
+}
 
 // Has a training step of this model the bits of the oracle of Net, which is the model itself, and does it keep to its arena?
 // Where this test is tested, Net is another network, or so many bytes of the arena are missing.
