@@ -210,7 +210,7 @@ private:
   using flat_gradients = detail::step_gradients<plan, buckets, communicator_type, T, Device>;
 
   trainer(communicator_type* comm, Optimizer optimizer, options given)
-      : base(typename Device::options{(given.check(), given.threads)}, seed{given.seed},
+      : base(typename Device::options{(given.check(), given.threads_beside(comm))}, seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena),
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
