@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include <cairn/device/cores.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
@@ -146,6 +149,22 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
   CHECK(run(2) == one);
   CHECK(run(3) == one);
   CHECK(run(0) == one); // one for each core
+}
+
+TEST_CASE("trainer: a Flatten at the front takes no memory and changes no bit") {
+  using Front = Sequential<Input<2, testing::features / 2>, Flatten, Linear<testing::features, 24>, ReLU,
+                           Linear<24, testing::classes>>;
+  using Rest = Sequential<Linear<testing::features, 24>, ReLU, Linear<24, testing::classes>>;
+  static_assert(peak_activation_bytes<Front, 6> == peak_activation_bytes<Rest, 6>);
+  trainer_of<Front> front{testing::momentum, {.seed = 3}};
+  trainer_of<Rest> rest{testing::momentum, {.seed = 4}};
+  CHECK(front.arena().size() == rest.arena().size());
+  std::ranges::copy(rest.parameters(), front.parameters().begin());
+  const samples s(6, 1);
+  for (int step = 0; step < 3; ++step) CHECK(front.step(s.x, s.y) == rest.step(s.x, s.y));
+  CHECK(front.checksum() == rest.checksum());
+  const auto a = front.evaluate(s.x), b = rest.evaluate(s.x);
+  CHECK(std::ranges::equal(a, b));
 }
 
 TEST_CASE("trainer: it learns") {
