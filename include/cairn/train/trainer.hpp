@@ -94,7 +94,8 @@ public:
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
       : trainer(&comm, optimizer, std::move(given)) {
     detail::compare_builds(comm, compute(), is_solved(options_) ? detail::with_schedule(print, code_.training.ops) : print,
-                           settings_);
+                           settings_, detail::texts_of<plan, typename distribution::model>(options_, updates_.optimizer(),
+                                                                                           buckets.size(), most_bucket_bytes));
     broadcast_replica(0);
   }
 
