@@ -98,7 +98,7 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
              cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
          .schedule = solved}};
     if (rank.rank() == 0) {
-      std::printf("%d ranks, threads in each: %zu\n", rank.size(), train.threads());
+      std::printf("ranks: %d, threads in each: %zu\n", rank.size(), train.threads());
       std::fflush(stdout);
     }
     mark_untouched(train.arena());

@@ -43,10 +43,10 @@
 #include <cairn/plan/solve/budget_solver.hpp>   // a chain solved for a budget in constant expressions
 #include <cairn/plan/solve/marked_front.hpp> // what a compiler knows of the ways to walk a stretch back
 
+#include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
 #include <cairn/device/instruction_set.hpp> // what this processor can do
-#include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples

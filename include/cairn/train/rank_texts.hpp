@@ -20,9 +20,10 @@ namespace cairn::detail {
 // setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
 // are needed or not, as a rank does not know whether another differs. A text that is too long is cut.
 struct rank_texts {
-  // The learning rate comes before the optimizer, of whose numbers it is one.
-  static constexpr std::array<const char*, 6> settings{"loss",     "learning rate",     "optimizer",
-                                                       "clipping", "schedule of rates", "fused_update"};
+  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
+  // before that.
+  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
+                                                       "fused_update", "clipping",      "schedule of rates"};
   static constexpr std::size_t parts = fingerprint::parts + settings.size();
   static constexpr std::size_t longest = 255;
 
@@ -99,10 +100,10 @@ rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_
   out.write(part++, with_numbers(given.loss));
   out.write(part++, shortest_text(optimizer.learning_rate));
   out.write(part++, with_numbers(optimizer));
+  out.write(part++, Blueprint::fused ? "one" : "none");
   if constexpr (Blueprint::fused) out.write(part++, "none");
   else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
   out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
-  out.write(part++, Blueprint::fused ? "one" : "none");
   return out;
 }
 
