@@ -9,7 +9,8 @@
 //   average     ranks that average their parameters after each step instead of the gradients before it
 //
 // naive, buckets, overlap and accumulate end with the same weights, bit for bit. With average each rank goes on with
-// a momentum of its own, which the others never see: the last column shows how far two ranks drift apart.
+// a momentum of its own, which the others never see: the last column shows how far two ranks drift apart. A rank has one
+// thread on every rung, also where it is alone: what is compared is how ranks are joined.
 //
 // test: --epochs 1 --size small
 // test: --epochs 1 --size medium --ranks 3 --rung overlap
@@ -118,7 +119,7 @@ const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& t
 template <class Net, class... Options>
 result replicas(const job& j, const dataset& data, const char* name) {
   const auto make = [](threads::rank& rank) {
-    return training<ddp<Net, threads::rank, Options...>>{rank, optimizer, {.seed = 7}};
+    return training<ddp<Net, threads::rank, Options...>>{rank, optimizer, {.seed = 7, .threads = 1}};
   };
   return run_ranks(j, data, name, make, plain_step);
 }
@@ -126,7 +127,7 @@ result replicas(const job& j, const dataset& data, const char* name) {
 template <class Net>
 result one(job j, const dataset& data, const char* name) {
   j.ranks = 1;
-  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7}}; };
+  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
   return run_ranks(j, data, name, make, plain_step);
 }
 
@@ -134,7 +135,7 @@ result one(job j, const dataset& data, const char* name) {
 template <class Net>
 result accumulate(const job& j, const dataset& data, const char* name) {
   result out;
-  training<Net> train{optimizer, {.seed = 7}};
+  training<Net> train{optimizer, {.seed = 7, .threads = 1}};
   const auto parts = static_cast<std::size_t>(j.ranks);
   std::vector<std::unique_ptr<reading>> batches;
   for (std::size_t part = 0; part < parts; ++part)
@@ -165,7 +166,7 @@ result accumulate(const job& j, const dataset& data, const char* name) {
 // with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
 template <class Net>
 result average(const job& j, const dataset& data, const char* name) {
-  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7}}; };
+  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
   const auto step = [](auto& train, threads::rank& rank, const auto& inputs, const auto& targets) {
     const double loss = train.step(inputs, targets);
     auto sum = rank.all_reduce(train.device().compute(), train.parameters());

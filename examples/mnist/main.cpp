@@ -43,6 +43,7 @@ struct job {
   std::string budget;
   std::string costs = "flops";
   int ranks = 2;
+  std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 20;
   std::size_t batch = 64;     // samples of one rank in one micro-batch
   std::size_t accumulate = 1; // micro-batches in one step
@@ -92,9 +93,14 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
         rank,
         SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
         {.seed = j.seed,
+         .threads = j.threads,
          .learning_rate =
              cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
          .schedule = solved}};
+    if (rank.rank() == 0) {
+      std::printf("ranks: %d, threads in each: %zu\n", rank.size(), train.threads());
+      std::fflush(stdout);
+    }
     mark_untouched(train.arena());
     progress bar(j.epochs * parts[0]->samples() * readers,
                  {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
@@ -278,8 +284,7 @@ int train_chosen(const job& j, const command_line& given) {
   table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy",
                  "weights"});
   const auto train = [&](const std::string& name, auto* how, const solved_curve::step& step) {
-    std::printf("policy %s\n", name.c_str());
-    std::fflush(stdout);
+    std::printf("policy %s, ", name.c_str());
     const result r = how(j, digits, step);
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
@@ -310,7 +315,8 @@ int main(int count, char** words) {
            "most bytes of a step, such as 900KiB or 700KiB,1.2MiB: its schedule is solved now")
       .add("costs", j.costs, "what a schedule for a budget costs: flops, or measured on this machine")
       .add("curve", j.curve, "file for the picture of time against memory, drawn with --budget")
-      .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
+      .add("ranks", j.ranks, "data-parallel ranks")
+      .add("threads", j.threads, "threads inside one operation of a rank, 0 for its share of the cores")
       .add("epochs", j.epochs, "times that all images are seen")
       .add("batch", j.batch, "samples of one rank in one micro-batch")
       .add("accumulate", j.accumulate, "micro-batches in one step")

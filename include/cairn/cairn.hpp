@@ -43,6 +43,7 @@
 #include <cairn/plan/solve/budget_solver.hpp>   // a chain solved for a budget in constant expressions
 #include <cairn/plan/solve/marked_front.hpp> // what a compiler knows of the ways to walk a stretch back
 
+#include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
 #include <cairn/device/instruction_set.hpp> // what this processor can do
@@ -190,6 +191,7 @@
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
 #include <cairn/train/replica.hpp>              // what a model and a trainer have in common

@@ -53,6 +53,10 @@ struct without_double : own_communicator {
     return {};
   }
 };
+struct of_two_machines : own_communicator {
+  int size() const { return 6; }
+  int local_size() const { return 2; }
+};
 struct waits_for_nothing : own_communicator {
   template <class Queue, class T>
   int all_reduce(Queue&, std::span<T>) {
@@ -87,4 +91,9 @@ TEST_CASE("communicator: a user's own one is used through the concept alone") {
   std::array<float, 3> values{1, 2, 3};
   CHECK(twice(communicator, values) == 1);
   CHECK(values == std::array<float, 3>{1, 2, 3});
+}
+
+TEST_CASE("communicator: all ranks share a machine, unless it says how many do") {
+  CHECK(cairn::detail::ranks_here(own_communicator{}) == 1);
+  CHECK(cairn::detail::ranks_here(of_two_machines{}) == 2);
 }

@@ -20,6 +20,10 @@ namespace {
 
 struct any_queue {};
 
+struct of_two_machines : cairn::loopback {
+  int local_size() const { return 3; }
+};
+
 static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback>>);
 static_assert(cairn::communicator<cairn::fault_injecting<threads::rank>>);
 
@@ -54,6 +58,13 @@ TEST_CASE("fault_injecting: without a fault it is the communicator within") {
   CHECK(finished == 2);
   CHECK(run_with({injected_fault::kind::late, 2, 5ms}, finished).empty());
   CHECK(finished == 4);
+}
+
+TEST_CASE("fault_injecting: it has as many ranks on its machine as the one within") {
+  of_two_machines spread;
+  cairn::loopback alone;
+  CHECK(cairn::detail::ranks_here(cairn::fault_injecting(spread, {})) == 3);
+  CHECK(cairn::detail::ranks_here(cairn::fault_injecting(alone, {})) == 1);
 }
 
 TEST_CASE("fault_injecting: a call that fails to start") {

@@ -8,6 +8,7 @@
 #include <cairn/core/pack.hpp>
 #include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -63,6 +64,24 @@ TEST_CASE("blueprint: the peak of a small network, computed by hand") {
   // Rows are rounded up to whole lines of 64 bytes: 3 x 5 floats are 60 bytes.
   static_assert(peak_activation_bytes<Sequential<Linear<5, 5>>, 3> == 64);
   static_assert(peak_activation_bytes<Sequential<Linear<5, 5>>, 3, double> == 128);
+}
+
+TEST_CASE("blueprint: a Flatten at the front costs nothing") {
+  using flat = Sequential<Input<4, 4>, Flatten, Wide, ReLU, Wide>;
+  static_assert(peak_activation_bytes<flat, 4> == peak_activation_bytes<Two, 4>);
+  static_assert(blueprint_of<flat, 4>::evaluated::arena == blueprint_of<Two, 4>::evaluated::arena);
+  static_assert(peak_activation_bytes<checkpoint<recompute_all, flat>, 4> ==
+                peak_activation_bytes<checkpoint<recompute_all, Two>, 4>);
+  // Inside a block too: its tape has what it would have without.
+  using inside = Sequential<Wide, checkpoint<store_all, Sequential<Flatten, Wide, ReLU, Wide>>, Wide>;
+  using without = Sequential<Wide, checkpoint<store_all, Two>, Wide>;
+  static_assert(blueprint_of<inside, 4>::stages[1].tape.at(4) == blueprint_of<without, 4>::stages[1].tape.at(4));
+  static_assert(blueprint_of<inside, 4>::stages[1].reads_input);
+  // A block that writes its output in one product must not lie on what that product reads.
+  static_assert(!blueprint_of<Sequential<Wide, Residual<Flatten, Wide>>, 4>::stages[1].in_place_forward);
+  static_assert(blueprint_of<Sequential<Wide, Residual<Flatten, ReLU, Wide>>, 4>::stages[1].in_place_forward);
+  // Elsewhere it lies on what it is made from, if nothing else reads that.
+  static_assert(peak_activation_bytes<Sequential<Wide, Flatten, Wide>, 4> == peak_activation_bytes<Sequential<Wide, Wide>, 4>);
 }
 
 TEST_CASE("blueprint: a policy costs what it says") {

@@ -23,8 +23,24 @@ using Mlp =
 using Mixed =
     Sequential<Input<4, 5>, Flatten, ReLU, Linear<20, 18>, LayerNorm<18>, GELU, Dropout<percent<30>>,
                testing::Scale, ReLU, testing::Witness, Linear<18, 3>, Dropout<>>;
+// The first stages leave the input where it is; also inside blocks, whose last layer may then work on the block's own input.
+using Front = Sequential<Input<4, 5>, Flatten, Linear<20, 16>, ReLU, Linear<16, 16>>;
+using FrontOfBlocks =
+    Sequential<Input<2, 8>, Flatten, Residual<Flatten, Linear<16, 16>>, Residual<Flatten, Flatten, ReLU, Linear<16, 16>>,
+               ReLU, Residual<Flatten>, Residual<Flatten, LayerNorm<16>>,
+               checkpoint<recompute_all, Sequential<Flatten, Linear<16, 16>, ReLU>>,
+               Residual<checkpoint<store_all, Sequential<Flatten, Linear<16, 16>>>>,
+               checkpoint<every<1>, Sequential<Flatten, GELU, Flatten, Linear<16, 16>, Flatten>>, Linear<16, 3>>;
+using NothingElse = Sequential<Input<3, 2>, Flatten>;
 
 } // namespace
+
+TEST_CASE_TEMPLATE("execute: what only reshapes has the oracle's bits at the front of a network and of blocks", T, float,
+                   double) {
+  testing::check_network<Front, 6, T>();
+  testing::check_network<FrontOfBlocks, 6, T>();
+  testing::check_network<NothingElse, 6, T>();
+}
 
 TEST_CASE_TEMPLATE("execute: a multilayer perceptron has the oracle's bits under every policy", T, float,
                    double) {

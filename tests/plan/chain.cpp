@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include <doctest/doctest.h>
 
@@ -44,6 +45,18 @@ TEST_CASE("chain: a stage in place needs equal sizes") {
   stages[0].in_place_forward = false;
   CHECK_FALSE(c.in_place_forward(0));
   CHECK(c.in_place_backward(0));
+}
+
+TEST_CASE("chain: stages at the front that only reshape, but never the last") {
+  stage reshape = relu(8);
+  reshape.reshapes = true;
+  const std::array<stage, 3> stages{reshape, reshape, dense(8, 8)};
+  const std::span<const stage> all{stages};
+  CHECK(chain{.stages = all, .input = {32, 0}}.reshaped_inputs() == 2);
+  CHECK(chain{.stages = all.first(2), .input = {32, 0}}.reshaped_inputs() == 1);
+  CHECK(chain{.stages = all.subspan(2), .input = {32, 0}}.reshaped_inputs() == 0);
+  CHECK(chain{.stages = all, .batch = 16, .input = {64, 0}}.reshaped_inputs() == 0); // of another size
+  CHECK(chain{}.reshaped_inputs() == 0);
 }
 
 TEST_CASE("chain: a gradient may lack bytes that its value has") {

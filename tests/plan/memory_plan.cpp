@@ -203,6 +203,42 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
   }
 }
 
+TEST_CASE("memory_plan: what only reshapes the input takes no memory, however the chain stands and whatever comes after") {
+  const auto all = kinds();
+  dice any{7};
+  for (std::size_t trial = 0; trial < 20'000; ++trial) {
+    std::vector<stage> stages;
+    const std::size_t front = 1 + any.below(2), n = front + 1 + any.below(4);
+    while (stages.size() < n) {
+      stages.push_back(all[any.below(all.size())]);
+      stages.back().output = {64 * (1 + any.below(2)), 0};
+    }
+    for (std::size_t i = 0; i < front; ++i) {
+      stage s{};
+      s.output = {64, 0};
+      s.in_place_forward = s.in_place_backward = s.reshapes = true;
+      s.reads_output = any.below(4) == 0;
+      stages[i] = s;
+    }
+    const chain c = stand(stages, standings[any.below(standings.size())]);
+    REQUIRE(c.reshaped_inputs() == front);
+    const std::string name = describe(c);
+    check_policy<store_all>(c, name);
+    check_policy<recompute_all>(c, name);
+    check_policy<sqrt_n>(c, name);
+    const std::string wrong = check(c, moves_of<forward_pass>(c), journey::evaluation);
+    CHECK_MESSAGE(wrong.empty(), name, ": ", wrong);
+    // The forward pass has the memory of the chain without them.
+    const auto arena = [&](const chain& of) {
+      const auto schedule = complete<most_stages, most_moves>(of, moves_of<forward_pass>(of));
+      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss).forward_workspace;
+    };
+    chain rest = c;
+    rest.stages = c.stages.subspan(front);
+    CHECK_MESSAGE(arena(c) == arena(rest), name);
+  }
+}
+
 TEST_CASE("memory_plan: windows for gradients lie beside everything that lives while they are open") {
   const auto all = kinds();
   dice any{5};

@@ -90,7 +90,8 @@ private:
 
   std::size_t value_bytes(std::size_t k) const { return chain_.value_bytes(k); }
   void read_value(const char* what, const place& p, std::size_t k) {
-    read(what, p, value_bytes(k), {owner::value, k});
+    // What only reshapes the input leaves it as it is.
+    read(what, p, value_bytes(k), {owner::value, p.where == region::input && k <= chain_.reshaped_inputs() ? 0 : k});
   }
   void read_gradient(const char* what, const place& p, std::size_t k) {
     read(what, p, value_bytes(k), {owner::gradient, k});
@@ -134,6 +135,7 @@ private:
     if (o.wants_tape) write(at.tape, chain_.tape_bytes(i), {owner::tape, i});
     const bool wants = o.wants_output && with_output;
     const content result{wants ? owner::value : owner::leftover, i + 1};
+    if (at.output.where == region::input && s.reshapes && at.output == at.input) return;
     const bool writes = wants || !s.tape_without_output;
     if (writes) {
       if (!(at.output == at.input)) read_value("the input, by now,", at.input, i);
@@ -161,8 +163,10 @@ private:
     bool reads_output = false, reads_input = false; // what the chain around it keeps for it
     for (std::size_t t = now_ + 1; t < ops_.size(); ++t) {
       const op& o = ops_[t];
-      if (o.kind == op_kind::forward && o.position == 0) reads_input = true;
-      if (o.kind == op_kind::backward && o.position == 0 && chain_[0].reads_input) reads_input = true;
+      const std::size_t reshaped = chain_.reshaped_inputs();
+      if (o.kind == op_kind::forward && o.position <= reshaped) reads_input = true;
+      if (o.kind == op_kind::backward && o.position <= reshaped && chain_[o.position].reads_input) reads_input = true;
+      if (o.kind == op_kind::backward && o.position < reshaped && chain_[o.position].reads_output) reads_input = true;
       if (o.kind == op_kind::backward && o.position + 1 == n_ && chain_[n_ - 1].reads_output)
         reads_output = true;
     }

@@ -27,6 +27,7 @@ namespace {
 struct from_rank_0 {
   fingerprint built{};
   std::uint64_t given = 0;
+  rank_texts texts{};
   int calls = 0;
 
   struct ticket {
@@ -35,23 +36,35 @@ struct from_rank_0 {
   int rank() const { return 3; }
   ticket broadcast(cpu::queue&, std::span<std::byte> bytes, int root) {
     CHECK(root == 0);
-    if (calls++ == 0) std::memcpy(bytes.data(), built.words.data(), bytes.size());
-    else std::memcpy(bytes.data(), &given, bytes.size());
+    if (calls++ == 0) {
+      REQUIRE(bytes.size() == sizeof built.words + sizeof given);
+      std::memcpy(bytes.data(), built.words.data(), sizeof built.words);
+      std::memcpy(bytes.data() + sizeof built.words, &given, sizeof given);
+    } else {
+      REQUIRE(bytes.size() == sizeof texts);
+      std::memcpy(bytes.data(), &texts, sizeof texts);
+    }
     return {};
   }
 };
 
-std::string meeting(const fingerprint& first, const fingerprint& own, std::uint64_t given,
-                    std::uint64_t settings) {
+std::string meeting(const fingerprint& first, const fingerprint& own, std::uint64_t given, std::uint64_t settings,
+                    const rank_texts& of_rank_0 = {}, const rank_texts& texts = {}) {
   cpu device;
-  from_rank_0 comm{first, given};
+  from_rank_0 comm{first, given, of_rank_0};
+  std::string fault;
   try {
-    compare_builds(comm, device.compute(), own, settings);
-  } catch (const error& thrown) {
-    return thrown.what();
+    compare_builds(comm, device.compute(), own, settings, texts);
+  } catch (const input_error& thrown) {
+    fault = thrown.what();
   }
-  CHECK(comm.calls == 2);
-  return {};
+  CHECK(comm.calls == 2); // whether they agree or not
+  return fault;
+}
+rank_texts saying(std::size_t part, const std::string& text) {
+  rank_texts out;
+  out.write(part, text);
+  return out;
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -107,13 +120,26 @@ TEST_CASE("handshake: the refusal says which rank, what differs and what to do")
   for (std::size_t part = 0; part < fingerprint::parts; ++part) {
     fingerprint first = own;
     first.words[part] = 99;
-    const std::string text = meeting(first, own, 7, 7);
+    const std::string text = meeting(first, own, 7, 7, saying(part, "theirs"), saying(part, "ours"));
     CHECK(has(text, "rank 3 and rank 0 were built differently"));
     CHECK(has(text, std::string("the same ") + fingerprint::names[part]));
-    CHECK(has(text, "99"));
+    CHECK(has(text, "found ours on rank 3 and theirs on rank 0"));
     CHECK(has(text, "start every rank from the same program"));
+    // Words that are cut, or do not say everything.
+    const std::string numbers = meeting(first, own, 7, 7, saying(part, "alike"), saying(part, "alike"));
+    CHECK(has(numbers, "found fingerprints " + std::to_string(part + 1) + " and 99, of alike"));
   }
-  const std::string text = meeting(own, own, 7, 8);
-  CHECK(has(text, "rank 3 and rank 0 would make different steps"));
-  CHECK(has(text, "the same arguments"));
+}
+
+TEST_CASE("handshake: the refusal says which setting differs") {
+  const fingerprint own{.words = {1, 2, 3, 4, 5}};
+  for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) {
+    const std::string text = meeting(own, own, 7, 8, saying(part, "theirs"), saying(part, "ours"));
+    CHECK(has(text, "rank 3 and rank 0 would make different steps"));
+    CHECK(has(text, std::string("the same ") + rank_texts::name(part) + " on every rank, found ours on rank 3 and theirs on"));
+    CHECK(has(text, "the same arguments"));
+  }
+  CHECK(has(meeting(own, own, 7, 8), "expected the same loss and optimizer on every rank, found others"));
+  // Words decide nothing.
+  CHECK(meeting(own, own, 7, 7, saying(0, "theirs"), saying(0, "ours")) == "");
 }

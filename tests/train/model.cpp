@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/device/cores.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/train/model.hpp>
 
@@ -93,6 +94,12 @@ TEST_CASE("model: any number of rows up to its batch, and no more") {
   const std::string text = text_of([&] { net.evaluate(s.x); });
   CHECK(has(text, "expected at most 6 samples"));
   CHECK(has(text, "found 7"));
+}
+
+TEST_CASE("model: it has a thread for each core, or as many as it is given") {
+  CHECK(model<Net, batch<6>>{}.threads() == detail::usable_cores());
+  CHECK(model<Net, batch<6>>{{.threads = 3}}.threads() == 3);
+  CHECK(has(text_of([] { model<Net, batch<6>>{{.threads = static_cast<std::size_t>(-2)}}; }), "found -2"));
 }
 
 TEST_CASE("model: parameters and buffers go by their names") {

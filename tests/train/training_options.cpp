@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <cstddef>
 #include <type_traits>
 
+#include <cairn/comm/loopback.hpp>
+#include <cairn/device/cores.hpp>
 #include <cairn/train/training_options.hpp>
 #include <doctest/doctest.h>
 
@@ -14,12 +17,20 @@ struct loss {
 };
 using options = training_options<loss, no_step, false>;
 
+// Ranks on several machines.
+struct spread {
+  int all = 0, here = 0;
+  int rank() const { return 0; }
+  int size() const { return all; }
+  int local_size() const { return here; }
+};
+
 } // namespace
 
-TEST_CASE("training_options: nothing is checked or clipped, and one thread works, unless asked for") {
+TEST_CASE("training_options: nothing is checked or clipped unless asked for") {
   const options given{};
   CHECK(given.seed == 0);
-  CHECK(given.threads == 1);
+  CHECK(given.threads == 0);
   CHECK(!given.check_loss);
   CHECK(!given.learning_rate);
   CHECK(given.clip.max_norm == 0);
@@ -46,4 +57,15 @@ TEST_CASE("training_options: a fused update has the same ones, but nothing to cl
   CHECK(given.threads == 3);
   CHECK(given.check_loss);
   static_assert(std::is_empty_v<decltype(given.clip.max_norm)>);
+}
+
+TEST_CASE("training_options: the threads are a rank's share of its machine, or as many as were asked for") {
+  const std::size_t cores = detail::usable_cores();
+  const loopback alone;
+  CHECK(options{}.threads_beside(&alone) == cores);
+  CHECK(options{}.threads_beside<loopback>(nullptr) == cores);
+  const spread one_each{.all = 1000, .here = 1}, crowded{.all = 2000, .here = 1000};
+  CHECK(options{}.threads_beside(&one_each) == cores);
+  CHECK(options{}.threads_beside(&crowded) == (cores > 1000 ? cores / 1000 : 1));
+  CHECK(options{.threads = 3}.threads_beside(&crowded) == 3);
 }

@@ -47,6 +47,10 @@ concept knows_its_rank = requires(const C& c) {
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
 };
+template <class C>
+concept knows_its_machine = requires(const C& c) {
+  { c.local_size() } -> std::convertible_to<int>;
+};
 template <class C, class Queue, class T>
 concept sums_spans_of = requires(C& c, Queue& queue, std::span<T> span) {
   { c.all_reduce(queue, span) } -> pending<Queue>;
@@ -73,7 +77,8 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 // one thread at a time calls it. ddp sees to that.
 //
 // It may have recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
-// started before is lost.
+// started before is lost. It may have int local_size() const: how many of its ranks, this one included, run on this rank's
+// machine and share its cores; without it they all do.
 //
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
@@ -81,6 +86,17 @@ template <class C, class Queue = detail::queue_of_any_device>
 concept communicator =
     detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
     detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
+
+namespace detail {
+
+// How many ranks share this rank's machine.
+template <class C>
+std::size_t ranks_here(const C& comm) {
+  if constexpr (knows_its_machine<C>) return static_cast<std::size_t>(comm.local_size());
+  else return static_cast<std::size_t>(comm.size());
+}
+
+} // namespace detail
 
 // What C's all_reduce of a span of T returns: to keep one for each bucket.
 template <class C, class T, class Queue = detail::queue_of_any_device>

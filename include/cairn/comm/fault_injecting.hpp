@@ -73,6 +73,7 @@ public:
 
   int rank() const { return inner_.rank(); }
   int size() const { return inner_.size(); }
+  int local_size() const requires detail::knows_its_machine<Inner> { return inner_.local_size(); }
 
   template <class Queue>
   auto all_reduce(Queue& queue, std::span<float> span) {

@@ -21,6 +21,8 @@ namespace cairn {
 // cpu; with `threads` above 1 an op may cut its outputs into parts, which changes no bit of the result.
 class cpu {
 public:
+  class queue;
+
   struct options {
     std::size_t threads = 1;
   };
@@ -32,7 +34,9 @@ public:
   class memory {
   public:
     memory() = default;
-    explicit memory(std::size_t bytes) : data_(allocate(bytes)), size_(bytes) {}
+    explicit memory(std::size_t bytes) : memory(bytes, unset{}) {
+      if (bytes > 0) std::memset(data_, 0, detail::align_up(bytes));
+    }
     memory(memory&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     memory& operator=(memory&& other) noexcept {
@@ -46,6 +50,10 @@ public:
     std::size_t size() const { return size_; }
 
   private:
+    friend class queue;
+    struct unset {};
+    memory(std::size_t bytes, unset) : data_(allocate(bytes)), size_(bytes) {}
+
     static std::byte* allocate(std::size_t bytes) {
       if (bytes == 0) return nullptr;
       void* block = nullptr;
@@ -55,14 +63,12 @@ public:
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       }
-      return static_cast<std::byte*>(std::memset(block, 0, detail::align_up(bytes)));
+      return static_cast<std::byte*>(block);
     }
 
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
   };
-
-  class queue;
 
   // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
   cpu();
@@ -86,7 +92,7 @@ public:
   static constexpr std::size_t scratch_bytes = 1_MiB;
 
   explicit queue(std::size_t threads)
-      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes),
+      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
 
   std::size_t threads() const { return threads_; }
@@ -121,7 +127,7 @@ private:
   }
 
   std::size_t threads_;
-  memory scratch_;
+  memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine
   std::unique_ptr<detail::workers> workers_;
 };
 

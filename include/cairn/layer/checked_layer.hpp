@@ -60,9 +60,9 @@ struct layer_message {
                                        "tensor_list inputs{{extents...}} and static constexpr std::size_t takes = 1; "
                                        "see checked_layer<type>");
     else
-      static_assert(is_right<Checked>, "layer: in_place, fuses, adds, strided and skips_gradients are constants of type bool, "
-                                       "as_activation one of type activation, expected static constexpr bool in_place "
-                                       "= true; see checked_layer<type>");
+      static_assert(is_right<Checked>, "layer: in_place, reshapes, fuses, adds, strided and skips_gradients are constants of "
+                                       "type bool, as_activation one of type activation, expected static constexpr bool "
+                                       "in_place = true; see checked_layer<type>");
     return right_layer<L>;
   }
 };

@@ -77,6 +77,8 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
   if constexpr (requires { L::buffers(in); }) s.state_block = to.block(tensor_list(L::buffers(in))).size / to.sizes.real;
   if constexpr (requires { requires L::in_place; }) s.in_place_forward = s.in_place_backward = true;
   if constexpr (requires { requires L::fuses; }) s.fuses = true;
+  if constexpr (requires { requires L::reshapes; }) // what else it does cannot be left out
+    s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;
   if constexpr (requires { requires L::adds; }) facts->adds = true;
   if constexpr (requires { requires L::strided; }) facts->strided = true;
   if constexpr (requires { typename L::tied_to; }) facts->tied_to = spelling<typename L::tied_to>();

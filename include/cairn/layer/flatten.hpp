@@ -6,13 +6,15 @@
 
 namespace cairn {
 
-// The same elements as one row, as torch.nn.Flatten. Nothing moves when the output lies on the input.
+// The same elements as one row, as torch.nn.Flatten. Nothing moves when the output lies on the input, and at the front of a
+// network the output is the input itself.
 //
 // Images lie as (height, width, channels), so a channel is the innermost index of the row: torch's rows of
 // images have it outermost, and weights that come from there must be turned.
 struct Flatten {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool reshapes = true;
 
   static constexpr tensor outputs(const arguments& in) { return {in[0].size()}; }
   static constexpr work flops(const arguments&) { return {}; }

@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// Says which tensors and constants a network takes, and leaves the numbers as they are: Sequential<Inputs<dims<64>,
+// Says which tensors and constants a network takes, and leaves the numbers where they are: Sequential<Inputs<dims<64>,
 // constant<64>>, ...> takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a
 // tensor of tokens, batch_constant<8, 64> a constant that is the same for all samples. Its trainer is given them in this
 // order: step(inputs(hidden, mask), targets).
@@ -27,6 +27,7 @@ struct Inputs {
   static constexpr std::size_t takes = inputs.size();
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
+  static constexpr bool reshapes = true;
 
   static constexpr bool accepts(const arguments& in) {
     for (std::size_t k = 0; k < takes; ++k)

@@ -102,6 +102,7 @@ struct backward_call {
 //   workspace(in, why)  memory for one call, by pass [none]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
+//   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]
 //   fuses               it applies call.then and call.before [false]
 //   adds                it adds call.addend [false]
 //   skips_gradients     it leaves the gradients of its parameters out where call.gradients has no block: only then may it stand

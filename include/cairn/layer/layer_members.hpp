@@ -17,7 +17,7 @@ namespace detail {
 // that tells whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops,
-      in_place, fuses, adds, strided, skips_gradients, as_activation;
+      in_place, reshapes, fuses, adds, strided, skips_gradients, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -63,6 +63,9 @@ template <class L>
 concept right_in_place = std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> ||
                          requires { &layer_and_names<L>::in_place; };
 template <class L>
+concept right_reshapes = std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> ||
+                         requires { &layer_and_names<L>::reshapes; };
+template <class L>
 concept right_fuses = std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> ||
                       requires { &layer_and_names<L>::fuses; };
 template <class L>
@@ -82,7 +85,7 @@ concept right_as_activation = std::is_same_v<decltype(L::as_activation), const a
 template <class L>
 concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
     right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
-    right_workspace<L> && right_flops<L> && right_in_place<L> && right_fuses<L> && right_adds<L> &&
+    right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
     right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
 } // namespace detail

@@ -297,12 +297,15 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.backward_workspace = trained::memory.backward_workspace;
     f.ends = ends;
     f.writes_output = last_writes_output;
+    const std::size_t reshaped = whole.reshaped_inputs(); // values 0 … reshaped are the block's input
+    f.last_reads_input = reshaped + 1 == size;
     for (std::size_t t = training.loss + 1; t < training.count; ++t) {
       const op& o = training.storage[t];
-      const bool first = o.position == 0;
+      const bool first = o.position <= reshaped;
       const bool last = o.position + 1 == size;
       f.reads_input = f.reads_input || (first && o.kind == op_kind::forward) ||
-                      (first && o.kind == op_kind::backward && stages[0].reads_input);
+                      (first && o.kind == op_kind::backward && stages[o.position].reads_input) ||
+                      (o.position < reshaped && o.kind == op_kind::backward && stages[o.position].reads_output);
       f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward &&
                                           stages[size - 1].reads_output);
     }

@@ -96,6 +96,7 @@ private:
   bool is_last(std::size_t position) const { return position + 1 == program_.size(); }
 
   void forward(const op& o, const operands& at, bool tape_only) {
+    if (at.input.where == region::input && at.output.where == region::input) return; // reshaped where it lies
     const std::size_t i = o.position;
     const auto& e = program_.at(i);
     const tensors<T> from = value(i, at.input);

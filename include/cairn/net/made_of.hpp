@@ -45,6 +45,7 @@ struct chain_facts {
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
   bool reads_input = false;  // on its backward pass
+  bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
   bool reads_output = false; // ... its last value, if that is the block's own output
   bool writes_output = false; // in a forward that makes the tape alone
   chain_ends ends{};

@@ -47,7 +47,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   static constexpr stage as_stage(const chain_facts* chain) {
     stage s = stage_of_chain(*chain);
     // It may write over its input in the very last write, when nothing reads it any more; and likewise backward.
-    s.in_place_forward = !chain->ends.output || chain->size > 1;
+    s.in_place_forward = !chain->ends.output || !chain->last_reads_input;
     s.in_place_backward = !chain->ends.input_gradient || chain->size > 1;
     if (!chain->ends.output) s.forward_flops += chain->output_elements;
     if (!chain->ends.input_gradient) {

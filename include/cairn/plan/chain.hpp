@@ -39,6 +39,7 @@ struct stage {
   bool reads_output = false;            // backward reads value i + 1
   bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
   bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
   bool tape_without_output = false;     // forward can make the tape and leave the output out
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
@@ -107,6 +108,13 @@ struct chain {
   // May the result of this stage lie on what it is made from?
   constexpr bool in_place_forward(std::size_t position) const {
     return stages[position].in_place_forward && value_bytes(position) == value_bytes(position + 1);
+  }
+  // So many stages at the front only reshape what the chain is given: it stays where it is, and is read there. The last
+  // value is always the chain's own.
+  constexpr std::size_t reshaped_inputs() const {
+    std::size_t position = 0;
+    while (position + 1 < size() && stages[position].reshapes && in_place_forward(position)) ++position;
+    return position;
   }
   constexpr bool in_place_backward(std::size_t position) const {
     return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);

@@ -12,6 +12,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
+#include <cairn/train/rank_texts.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
 
@@ -65,24 +66,36 @@ void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int
   sent.wait(queue);
 }
 
-// Throws on every rank that was built from something else than rank 0, or was given other settings.
+// Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
+// two calls, whether they agree or not.
 template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings) {
-  fingerprint first = own;
-  broadcast(comm, queue, std::as_writable_bytes(std::span{first.words}));
-  if (const std::size_t part = own.differs(first); part != fingerprint::parts)
-    throw input_error("ddp: rank " + std::to_string(comm.rank()) +
-                " and rank 0 were built differently: expected the same " + fingerprint::names[part] +
-                " on every rank, found fingerprints " + std::to_string(own.words[part]) + " and " +
-                std::to_string(first.words[part]) + "; start every rank from the same program");
-  std::uint64_t same = settings;
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&same, 1}));
-  if (same != settings)
-    throw input_error(
-        "ddp: rank " + std::to_string(comm.rank()) +
-        " and rank 0 would make different steps: expected the same loss, optimizer, learning rate, "
-        "clipping and fused_update on every rank, found others; start every rank from the same program "
-        "with the same arguments");
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings,
+                    const rank_texts& texts) {
+  struct {
+    fingerprint built;
+    std::uint64_t settings;
+  } first{own, settings};
+  rank_texts of_rank_0 = texts;
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&of_rank_0, 1}));
+  const std::string ranks = "ddp: rank " + std::to_string(comm.rank()) + " and rank 0 ";
+  if (const std::size_t part = own.differs(first.built); part != fingerprint::parts) {
+    // They may differ in what the words do not say.
+    const bool told = texts.texts[part] != of_rank_0.texts[part];
+    throw input_error(ranks + "were built differently: expected the same " + rank_texts::name(part) + " on every rank, " +
+                      (told ? texts.found(part, comm.rank(), of_rank_0)
+                            : "found fingerprints " + std::to_string(own.words[part]) + " and " +
+                                  std::to_string(first.built.words[part]) + ", of " + texts.read(part)) +
+                      "; start every rank from the same program");
+  }
+  if (first.settings != settings) {
+    const std::size_t part = texts.differs(of_rank_0, fingerprint::parts);
+    throw input_error(ranks + "would make different steps: expected the same " +
+                      (part != rank_texts::parts
+                           ? rank_texts::name(part) + std::string(" on every rank, ") + texts.found(part, comm.rank(), of_rank_0)
+                           : "loss and optimizer on every rank, found others") +
+                      "; start every rank from the same program with the same arguments");
+  }
 }
 
 } // namespace cairn::detail

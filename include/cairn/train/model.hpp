@@ -6,6 +6,7 @@
 
 #include <cairn/core/batch.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/device/cores.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/fused_update.hpp>
@@ -14,10 +15,11 @@
 
 namespace cairn {
 
-// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}.
+// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model knows no ranks: where each of
+// several has one, a number of threads is better given.
 struct model_options {
-  std::uint64_t seed = 0; // of the initial parameters
-  std::size_t threads = 1; // inside one operation, on a device that has a choice
+  std::uint64_t seed = 0;  // of the initial parameters
+  std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
 };
 
 namespace detail {
@@ -43,7 +45,8 @@ template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
   explicit model(const model_options& given = {})
-      : detail::evaluated_replica<Net, Batch, T, Device>(typename Device::options{given.threads}, seed{given.seed}, 0) {}
+      : detail::evaluated_replica<Net, Batch, T, Device>(
+            typename Device::options{detail::threads_for(given.threads, 1)}, seed{given.seed}, 0) {}
 };
 
 } // namespace cairn

@@ -52,6 +52,10 @@ public:
   }
 
   Device& device() { return device_; }
+  std::size_t threads() {
+    if constexpr (requires(queue& q) { q.threads(); }) return device_.compute().threads();
+    else return 1;
+  }
   memory& parameter_memory() { return parameters_; }
   memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }

@@ -74,6 +74,8 @@ public:
   // A 64-bit number of all parameters' bits: see checksum().
   std::uint64_t checksum() const { return replica_.checksum(); }
   Device& device() { return replica_.device(); }
+  // How many threads work inside one operation; 1 on a device that has no choice.
+  std::size_t threads() { return replica_.threads(); }
 
 protected:
   friend struct replica_access;

@@ -56,10 +56,7 @@ public:
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
       : base(&comm, optimizer, std::move(given)) {
-    detail::compare_builds(comm, compute(),
-                           base::is_solved(options_) ? detail::with_schedule(base::print, code_.training.ops) : base::print,
-                           settings_);
-    this->broadcast_replica(0);
+    this->meet();
   }
 
   trainer(const trainer&) = delete;

@@ -6,7 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include <cairn/core/error.hpp>
+#include <cairn/comm/communicator.hpp>
+#include <cairn/device/cores.hpp>
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
@@ -22,7 +23,7 @@ namespace cairn {
 template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
-  std::size_t threads = 1;       // inside one operation, on a device that has a choice
+  std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
   rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
@@ -30,9 +31,13 @@ struct training_options {
   Loss loss{};                   // with other numbers than its defaults
   Solved schedule{};             // solved when the program runs: memory_curve::within() [the model's policy]
 
+  // The number of threads where these ranks run; null: there are no others.
+  template <class Communicator>
+  std::size_t threads_beside(const Communicator* ranks) const {
+    return detail::threads_for(threads, ranks == nullptr ? 1 : detail::ranks_here(*ranks));
+  }
   // Throws input_error about numbers that make no sense.
   void check() const {
-    if (threads == 0) throw input_error("trainer: expected at least 1 thread, found 0");
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
                            std::numeric_limits<double>::infinity());

@@ -22,6 +22,7 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/rank_texts.hpp>
 #include <cairn/train/replica_owner.hpp>
 #include <cairn/train/settings.hpp>
 #include <cairn/train/step_facts.hpp>
@@ -73,7 +74,7 @@ protected:
   using flat_gradients = step_gradients<plan, buckets, communicator_type, T, Device>;
 
   training_step(communicator_type* comm, Optimizer optimizer, options given)
-      : base(typename Device::options{(given.check(), given.threads)}, seed{given.seed},
+      : base(typename Device::options{(given.check(), given.threads_beside(comm))}, seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena),
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
@@ -91,6 +92,13 @@ protected:
 
   std::uint64_t settings() const {
     return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
+  }
+  // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
+  void meet() {
+    compare_builds(comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
+                   texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(),
+                                                                most_bucket_bytes));
+    broadcast_replica(0);
   }
   void broadcast_replica(int root) {
     broadcast(comm(), compute(), std::as_writable_bytes(parameters()), root);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/device/cores.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -168,4 +169,27 @@ TEST_CASE("ddp: all ranks begin with the parameters of rank 0") {
   CHECK(start[0] == start[1]);
   trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 0}};
   CHECK(t.checksum() == start[0]);
+}
+
+TEST_CASE("ddp: ranks share the cores of their machine, or have the threads that they are given, with the same bits") {
+  using Wide = Sequential<Linear<testing::features, 512>, ReLU, Linear<512, 512>, LayerNorm<512>, Linear<512, testing::classes>>;
+  const auto run = [](int ranks, std::size_t asked) {
+    std::vector<std::size_t> threads_of(static_cast<std::size_t>(ranks));
+    std::uint64_t checksum = 0;
+    threads{ranks}.run([&](threads::rank& rank) {
+      trainer<ddp<Wide, threads::rank>, CrossEntropyLoss, SGD, batch<40>> t{
+          rank, testing::momentum, {.seed = 3, .threads = asked}};
+      const samples own(40, static_cast<std::uint32_t>(rank.rank()));
+      for (int step = 0; step < 2; ++step) t.step(own.x, own.y);
+      threads_of[static_cast<std::size_t>(rank.rank())] = t.threads();
+      if (rank.rank() == 0) checksum = t.checksum();
+    });
+    const std::size_t cores = detail::usable_cores(), share = cores / static_cast<std::size_t>(ranks);
+    for (const std::size_t found : threads_of) CHECK(found == (asked > 0 ? asked : share > 0 ? share : 1));
+    return checksum;
+  };
+  const std::uint64_t two = run(2, 1);
+  CHECK(run(2, 0) == two);
+  CHECK(run(2, 3) == two);
+  CHECK(run(1, 0) == run(1, 1));
 }

@@ -106,7 +106,7 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
       Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using fused_trainer = trainer<fused_update<large>, CrossEntropyLoss, SGD, batch<6>>;
   const std::size_t before = allocated_bytes;
-  const fused_trainer small{testing::momentum, {.seed = 3}};
+  const fused_trainer small{testing::momentum, {.seed = 3, .threads = 1}};
   constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
   CHECK(allocated_bytes - before <
         2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
@@ -132,7 +132,7 @@ TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluati
   constexpr std::size_t learnt = (alone::plan::parameter_block + alone::plan::state_block) * sizeof(float);
   static_assert(alone::plan::evaluated::arena < blueprint_of<large, 64>::trained::arena);
   const std::size_t before = allocated_bytes;
-  alone net;
+  alone net{{.threads = 1}};
   const std::size_t taken = allocated_bytes - before;
   CHECK(taken >= learnt + alone::plan::evaluated::arena);
   CHECK(taken < learnt + alone::plan::evaluated::arena + cpu::queue::scratch_bytes + 1024);

@@ -62,7 +62,8 @@ TEST_CASE("trainer: numbers that make no sense are refused at the start, and whe
   CHECK(has(starting({.momentum = -1}), "SGD: expected a momentum of 0 or more, found -1"));
   CHECK(has(starting({.weight_decay = none}), "SGD: expected a weight_decay of 0 or more"));
   CHECK(has(starting({.nesterov = true}), "a momentum above 0 and no dampening with nesterov, found a momentum of 0"));
-  CHECK(has(starting({}, {.threads = 0}), "at least 1 thread"));
+  CHECK(starting({}, {.threads = 0}) == ""); // its share
+  CHECK(has(starting({}, {.threads = static_cast<std::size_t>(-1)}), "or 1 to 1024, found -1"));
   CHECK(has(starting({}, {.clip = {-1}}), "clip.max_norm of 0, which clips nothing, or more, found -1"));
   CHECK(has(starting({}, {.clip = {none}}), "clip.max_norm"));
   CHECK(starting({}, {.clip = {std::numeric_limits<double>::infinity()}}) == ""); // measures the norm

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/device/cores.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
@@ -136,7 +140,7 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
   const samples s(200, 1);
   const auto run = [&](std::size_t threads) {
     trainer_of<Wide, 200> t{testing::momentum, {.seed = 3, .threads = threads, .clip = {1}}};
-    CHECK(t.device().compute().threads() == threads);
+    CHECK(t.threads() == (threads > 0 ? threads : detail::usable_cores()));
     t.step(s.x, s.y);
     t.step(s.x, s.y);
     return t.checksum();
@@ -144,6 +148,23 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
   const std::uint64_t one = run(1);
   CHECK(run(2) == one);
   CHECK(run(3) == one);
+  CHECK(run(0) == one); // one for each core
+}
+
+TEST_CASE("trainer: a Flatten at the front takes no memory and changes no bit") {
+  using Front = Sequential<Input<2, testing::features / 2>, Flatten, Linear<testing::features, 24>, ReLU,
+                           Linear<24, testing::classes>>;
+  using Rest = Sequential<Linear<testing::features, 24>, ReLU, Linear<24, testing::classes>>;
+  static_assert(peak_activation_bytes<Front, 6> == peak_activation_bytes<Rest, 6>);
+  trainer_of<Front> front{testing::momentum, {.seed = 3}};
+  trainer_of<Rest> rest{testing::momentum, {.seed = 4}};
+  CHECK(front.arena().size() == rest.arena().size());
+  std::ranges::copy(rest.parameters(), front.parameters().begin());
+  const samples s(6, 1);
+  for (int step = 0; step < 3; ++step) CHECK(front.step(s.x, s.y) == rest.step(s.x, s.y));
+  CHECK(front.checksum() == rest.checksum());
+  const auto a = front.evaluate(s.x), b = rest.evaluate(s.x);
+  CHECK(std::ranges::equal(a, b));
 }
 
 TEST_CASE("trainer: it learns") {

@@ -41,6 +41,8 @@ public:
       if (contains(wanted_, k)) backward("of one input", {.wanted = static_cast<tensor_set>(1U << k)});
     if (facts.as_stage.in_place_forward && fits()) forward("in place", {.in_place = true}, y_);
     if (facts.as_stage.in_place_backward && fits() && used_ == wanted_) backward("in place", {.in_place = true});
+    if (facts.as_stage.reshapes)
+      expect(fits() && y_.same_bits(x_), "it says that it reshapes, and its outputs are not its inputs");
     evaluate(facts.as_stage.in_place_forward && fits());
     fused(facts);
     return fault_;

@@ -125,6 +125,7 @@ private:
 
   // Where stage i puts its value.
   constexpr holder result_of(std::size_t i, const stage& s) {
+    if (i < reshaped_inputs_) return lent(region::input);
     const bool in_place =
         s.in_place_forward && values_.items[i] >= regions && bytes_of(i) == bytes_of(i + 1) && value_ends(ops_, now_, i);
     if (c_.lent_output && i + 1 == c_.size()) {
@@ -187,6 +188,7 @@ private:
   plain_array<std::size_t, plus(Stages, 1)> sizes_;
   const std::size_t batch_ = c_.batch;
   const std::size_t window_count_ = c_.windows.size();
+  const std::size_t reshaped_inputs_ = c_.reshaped_inputs();
   const stage* const stages_ = c_.stages.data();
   buffer* const buffers_ = out_.buffers.items;
   operands_of<holder>* const uses_ = out_.uses.items;

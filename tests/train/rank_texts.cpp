@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <string>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/learning_rate.hpp>
+#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/rank_texts.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/training_options.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+using namespace cairn::detail;
+
+namespace {
+
+using Net = Sequential<Linear<4, 4>, ReLU, Linear<4, 4>>;
+
+// A schedule that was solved when the program runs, or not.
+struct solved_step {
+  struct {
+    struct {
+      std::size_t count = 0;
+    } training;
+    struct {
+      std::size_t arena = 0;
+    } memory;
+  } plan;
+};
+
+template <class Loss, bool Fused = false>
+using options = training_options<Loss, solved_step, Fused>;
+
+template <class Model, class Options>
+rank_texts words_of(const Options& given, const SGD& optimizer = {}) {
+  return texts_of<blueprint_of<Model, 6>, Model>(given, optimizer, 2, 1000);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("rank_texts: what was built") {
+  const rank_texts plain = words_of<Net>(options<MSELoss>{});
+  CHECK(has(plain.read(0), "3 stages with 40 parameters, Sequential<Linear<4"));
+  CHECK(has(plain.read(1), "store_all at batch 6 of Sequential<"));
+  CHECK(plain.read(2) == "float");
+  CHECK(plain.read(3) == "2 of at most 1000 bytes");
+  CHECK(has(plain.read(4), "."));
+  const rank_texts again = words_of<checkpoint<recompute_all, Net>>(options<MSELoss>{});
+  CHECK(again.differs(plain, 0) == 1);
+  CHECK(has(again.read(1), "recompute_all at batch 6"));
+  options<MSELoss> solved;
+  solved.schedule.plan.training.count = 9;
+  solved.schedule.plan.memory.arena = 640;
+  CHECK(has(words_of<Net>(solved).read(1), "640 bytes, solved when the program runs, at batch 6"));
+}
+
+TEST_CASE("rank_texts: what was given, each by its name") {
+  const SGD tenth{.learning_rate = 0.1};
+  const options<CrossEntropyLoss> given{.clip = {0.5}};
+  const rank_texts plain = words_of<Net>(given, tenth);
+  constexpr std::size_t first = fingerprint::parts;
+  const auto differing = [&](const rank_texts& other) {
+    const std::size_t part = other.differs(plain, first);
+    return part == rank_texts::parts ? std::string("nothing") : std::string(rank_texts::name(part)) + ": " + other.read(part);
+  };
+  CHECK(differing(plain) == "nothing");
+  CHECK(differing(words_of<Net>(options<MSELoss>{.clip = {0.5}}, tenth)) == "loss: MSELoss");
+  CHECK(differing(words_of<Net>(given, SGD{.learning_rate = 0.2})) == "learning rate: 0.2");
+  CHECK(differing(words_of<Net>(given, SGD{.learning_rate = 0.1, .momentum = 0.9})) == "optimizer: SGD(0.1, 0.9, 0, 0, 0)");
+  CHECK(differing(words_of<Net>(options<CrossEntropyLoss>{.clip = {0.25}}, tenth)) == "clipping: clip.max_norm 0.25");
+  CHECK(differing(words_of<Net>(options<CrossEntropyLoss>{.learning_rate = constant_rate{0.3}, .clip = {0.5}}, tenth)) ==
+        "schedule of rates: one that begins with 0.3");
+  const rank_texts fused = words_of<fused_update<Net>>(options<CrossEntropyLoss, true>{}, tenth);
+  CHECK(differing(fused) == "fused_update: one");
+  CHECK(fused.differs(words_of<fused_update<Net>>(options<CrossEntropyLoss, true>{}, tenth), 0) == rank_texts::parts);
+}
+
+TEST_CASE("rank_texts: a long text is cut, and shown where it differs") {
+  rank_texts own, first;
+  const std::string alike(150, 'x');
+  own.write(0, alike + "left" + std::string(300, 'y'));
+  first.write(0, alike + "right");
+  CHECK(own.read(0).size() == rank_texts::longest);
+  const std::string text = own.found(0, 2, first);
+  CHECK(has(text, "found ..." + std::string(24, 'x') + "lefty"));
+  CHECK(has(text, "... on rank 2 and ..." + std::string(24, 'x') + "right on rank 0"));
+  CHECK(text.size() < 260);
+  // Short ones are whole.
+  own.write(1, "momentum 0.9 and cairn::nothing");
+  first.write(1, "momentum 0.9 and cairn::another");
+  CHECK(own.found(1, 1, first) == "found momentum 0.9 and nothing on rank 1 and momentum 0.9 and another on rank 0");
+  own.write(1, ""); // nothing is left over
+  CHECK(own.read(1).empty());
+}
