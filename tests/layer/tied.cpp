@@ -14,6 +14,7 @@
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/train/cross_entropy_loss.hpp>
@@ -21,6 +22,9 @@
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
+
+#include "../reference/differences.hpp"
+#include "../reference/values.hpp"
 
 using namespace cairn;
 
@@ -97,6 +101,36 @@ TEST_CASE("tied: the gradient is the sum of those of two layers with equal weigh
   tied.evaluate(s.tokens, a);
   apart.evaluate(s.tokens, b);
   CHECK(a == b);
+}
+
+TEST_CASE("tied: PyTorch's losses, gradients and parameters") {
+  using Words = Embedding<9, 4>;
+  using Small = Sequential<Inputs<integers<2>>, Words, Flatten, Linear<8, 4>, Tanh, Tied<Linear<4, 9>, Words>>;
+  const auto tokens = reference_numbers<std::int32_t>("tied/tokens"), targets = reference_numbers<std::int32_t>("tied/targets");
+  trainer<Small, CrossEntropyLoss, SGD, batch<5>, double> train{momentum};
+  std::size_t next = 0;
+  train.for_each([&](const named_parameter<double>& q) {
+    const std::vector<double> from = reference_numbers<double>("tied/parameter" + std::to_string(next++));
+    REQUIRE(from.size() == q.numbers.size());
+    std::copy(from.begin(), from.end(), q.numbers.begin());
+  });
+  REQUIRE(next == 4); // the table, a weight and two biases
+  std::vector<double> losses;
+  for (int step = 0; step < 3; ++step) {
+    losses.push_back(train.step(tokens, targets));
+    if (step != 0) continue;
+    std::vector<double> gradient;
+    train.for_each_gradient([&](const named_parameter<double>& q) {
+      if (q.name == "1.weight") gradient.assign(q.numbers.begin(), q.numbers.end());
+    });
+    CHECK(largest_difference(gradient, reference_values("tied/gradient0")) < 1e-14);
+  }
+  CHECK(largest_difference(losses, reference_values("tied/losses")) < 1e-14);
+  next = 0;
+  train.for_each([&](const named_parameter<double>& q) {
+    const std::vector<double> trained(q.numbers.begin(), q.numbers.end());
+    CHECK(largest_difference(trained, reference_values("tied/trained" + std::to_string(next++))) < 1e-14);
+  });
 }
 
 TEST_CASE("tied: every policy, a fused update and two threads train to the same bits") {

@@ -226,12 +226,66 @@ def more_losses():
         loss(name, module, output, target)
 
 
+def tied():
+    """A language model whose last layer has the weight of its first, three steps of SGD with momentum."""
+    table, hidden, last = nn.Embedding(9, 4), nn.Linear(8, 4), nn.Linear(4, 9)
+    last.weight = table.weight
+    model = nn.Sequential(table, nn.Flatten(), hidden, nn.Tanh(), last).double()
+    for i, parameter in enumerate(model.parameters()):
+        parameter.data = random(*parameter.shape, scale=0.5)
+        write(f"tied/parameter{i}", parameter)
+    tokens, targets = torch.tensor([[3, 0], [8, 3], [1, 1], [5, 3], [0, 7]]), torch.tensor([0, 3, 1, 8, 3])
+    write("tied/tokens", tokens)
+    write("tied/targets", targets)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    found = []
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = nn.CrossEntropyLoss()(model(tokens), targets)
+        loss.backward()
+        if step == 0:
+            write("tied/gradient0", table.weight.grad)
+        optimizer.step()
+        found.append(loss.item())
+    write("tied/losses", found)
+    for i, parameter in enumerate(model.parameters()):
+        write(f"tied/trained{i}", parameter)
+
+
+def generator():
+    """A generator before its discriminator, which stays as it is: two steps of the generator."""
+    made = nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 5)).double()
+    judge = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 1)).double()
+    for name, module in (("made", made), ("judge", judge)):
+        for i, parameter in enumerate(module.parameters()):
+            parameter.data = random(*parameter.shape)
+            write(f"generator/{name}{i}", parameter)
+    optimizer = torch.optim.SGD(made.parameters(), lr=0.5)
+    found = []
+    for step in range(2):
+        noise = random(4, 3)
+        write(f"generator/noise{step}", noise)
+        optimizer.zero_grad()
+        fakes = made(noise)
+        fakes.retain_grad()
+        loss = nn.BCEWithLogitsLoss()(judge(fakes), torch.ones(4, 1).double())
+        loss.backward()
+        write(f"generator/fakes{step}", fakes)
+        write(f"generator/input_gradient{step}", fakes.grad)
+        optimizer.step()
+        found.append(loss.item())
+    write("generator/losses", found)
+    for i, parameter in enumerate(made.parameters()):
+        write(f"generator/trained{i}", parameter)
+    write("generator/running_mean", made[1].running_mean)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
-    for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses):
+    for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

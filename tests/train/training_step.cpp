@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <cairn/layer/batch_norm.hpp>
@@ -10,11 +11,16 @@
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/with_input_gradient.hpp>
+#include <cairn/train/bce_with_logits_loss.hpp>
+#include <cairn/train/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 #include <cairn/train/training_step.hpp>
 
+#include "../reference/differences.hpp"
+#include "../reference/values.hpp"
 #include "training.hpp"
 
 using namespace cairn;
@@ -68,6 +74,46 @@ TEST_CASE("training_step: a generator before its discriminator learns as the two
     });
     CHECK(apart == together);
   }
+}
+
+TEST_CASE("training_step: a generator learns from its discriminator as in PyTorch") {
+  using Generator = Sequential<Linear<3, 6>, BatchNorm1d<6>, ReLU, Linear<6, 5>>;
+  using Judge = Sequential<Linear<5, 7>, Tanh, Linear<7, 1>>;
+  trainer<Generator, MSELoss, SGD, batch<4>, double> generator{SGD{.learning_rate = 0.5}};
+  trainer<with_input_gradient<checkpoint<sqrt_n, Judge>>, BCEWithLogitsLoss, SGD, batch<4>, double> judge{SGD{}};
+  const auto take = [](auto& train, const std::string& name) {
+    std::size_t next = 0;
+    train.for_each([&](const named_parameter<double>& q) {
+      const auto from = reference_numbers<double>("generator/" + name + std::to_string(next++));
+      REQUIRE(from.size() == q.numbers.size());
+      std::copy(from.begin(), from.end(), q.numbers.begin());
+    });
+  };
+  take(generator, "made");
+  take(judge, "judge");
+  const std::vector<double> real(4, 1.0);
+  std::vector<double> losses;
+  for (int step = 0; step < 2; ++step) {
+    const std::string number = std::to_string(step);
+    const auto noise = reference_numbers<double>("generator/noise" + number);
+    const auto fakes = generator.forward(noise);
+    CHECK(largest_difference(std::vector<double>(fakes.begin(), fakes.end()), reference_values("generator/fakes" + number)) <
+          1e-14);
+    losses.push_back(judge.accumulate(fakes, real));
+    const auto gradient = judge.input_gradient();
+    CHECK(largest_difference(std::vector<double>(gradient.begin(), gradient.end()),
+                             reference_values("generator/input_gradient" + number)) < 1e-14);
+    generator.step_from(noise, gradient);
+    judge.drop_micro_batches();
+  }
+  CHECK(largest_difference(losses, reference_values("generator/losses")) < 1e-14);
+  std::size_t next = 0;
+  generator.for_each([&](const named_parameter<double>& q) {
+    const std::vector<double> trained(q.numbers.begin(), q.numbers.end());
+    CHECK(largest_difference(trained, reference_values("generator/trained" + std::to_string(next++))) < 1e-14);
+  });
+  const auto mean = generator.buffer("1.running_mean");
+  CHECK(largest_difference(std::vector<double>(mean.begin(), mean.end()), reference_values("generator/running_mean")) < 1e-14);
 }
 
 TEST_CASE("training_step: micro-batches of given gradients add up as those of a loss do") {
