@@ -57,10 +57,10 @@ public:
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
   std::span<T> parameter(std::string_view name) {
-    return named("parameter", name, [this](auto&& f) { for_each(f); });
+    return named("parameter", name, [this](auto&& f) { this->for_each(f); });
   }
   std::span<T> buffer(std::string_view name) {
-    return named("buffer", name, [this](auto&& f) { for_each_buffer(f); });
+    return named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); });
   }
 
   // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
