@@ -58,6 +58,7 @@
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
+#include <cairn/data/npy.hpp>              // arrays of numpy, read and written
 #include <cairn/data/owned_tensor.hpp> // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them

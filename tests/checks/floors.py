@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor."""
+"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON."""
 from house import FLOORS, SPDX, headers, includes, room, run
 
 # Each of these costs a compiler a few milliseconds; <algorithm>, <vector> or <functional> cost a hundred.
@@ -41,6 +41,8 @@ def faults(root, _options=None):
                                  "a room includes rooms of lower floors only")
             elif target.startswith(("xtensor/", "xtl/")) and header != "cairn/data/xtensor.hpp":
                 found.append(f"{at}: includes {name}; only data/xtensor.hpp may")
+            elif target.startswith("nlohmann/") and header != "cairn/data/safetensors.hpp":
+                found.append(f"{at}: includes {name}; only data/safetensors.hpp may")
             elif here in LIGHT_ROOMS and target not in LIGHT and (header, target) not in HEAVY_BY_DESIGN:
                 found.append(f"{at}: includes {name}, which is no light header; {here}/ includes light ones only")
     return found

@@ -26,7 +26,7 @@ FLOORS = {
 }
 
 # Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
-COMPONENTS = ("blas", "xtensor")
+COMPONENTS = ("blas", "safetensors", "xtensor")
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 

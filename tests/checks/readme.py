@@ -6,7 +6,7 @@ function: it is put into one, after `#include <cairn/cairn.hpp>` and `using name
 """
 import re
 
-from house import SMALL_HOUSE, compile_text, run, spread
+from house import COMPONENTS, SMALL_HOUSE, compile_text, run, spread
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
@@ -32,7 +32,7 @@ def faults(root, options):
 
     def attempt(block):
         kind, body, line = block
-        if kind != "cpp" or ("data/xtensor.hpp" in body and "xtensor" not in options.found):
+        if kind != "cpp" or any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
             return None
         said = compile_text(options.compilers[0], options, as_file(body), "-fsyntax-only", "-Wno-unused",
                             f"-I{root / 'examples'}")

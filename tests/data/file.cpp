@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include <unistd.h>
@@ -9,27 +7,9 @@
 #include <cairn/data/file.hpp>
 #include <doctest/doctest.h>
 
+#include "folder.hpp"
+
 using namespace cairn;
-
-namespace {
-
-// A folder of its own, removed at the end.
-struct folder {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("cairn-file-" + std::to_string(::getpid()));
-  folder() { std::filesystem::create_directory(path); }
-  ~folder() { std::filesystem::remove_all(path); }
-  auto files() const {
-    return std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator());
-  }
-};
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-} // namespace
 
 TEST_CASE("a file is replaced as a whole and nothing stays beside it") {
   const folder here;

@@ -280,12 +280,33 @@ def generator():
     write("generator/running_mean", made[1].running_mean)
 
 
+def weights():
+    """Twenty steps from weights that travel by file."""
+    model = nn.Sequential(nn.Linear(9, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 5)).double()
+    for name, parameter in model.named_parameters():
+        parameter.data = random(*parameter.shape, scale=0.4)
+        write(f"weights/{name}", parameter)
+    taken, targets = random(12, 9), torch.arange(12) * 7 % 5
+    write("weights/input", taken)
+    write("weights/targets", targets)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    found = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = nn.CrossEntropyLoss()(model(taken), targets)
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    write("weights/losses", found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
-    for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator):
+    for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
+                 weights):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -79,12 +79,10 @@ private:
 
 inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-} // namespace detail
-
-// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
-// and so does the next start after a crash: the text is written beside the file under another name, synced, then
-// renamed over it. Throws file_error and leaves the old file alone when any of that fails.
-inline void write_file_atomically(const std::string& path, std::string_view text) {
+// Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See
+// write_file_atomically.
+template <class Write>
+void replace_file(const std::string& path, Write&& write) {
   static std::atomic<unsigned> serial{0};
   // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may
   // be writing the same file.
@@ -97,10 +95,10 @@ inline void write_file_atomically(const std::string& path, std::string_view text
                      "': " + std::strerror(reason) + ". Its folder must exist, be writable and have room.");
   };
 
-  detail::open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
+  open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
   if (!file) fail("create a file beside");
   ours = true;
-  if (!file.write(text)) fail("write");
+  if (!write(file)) fail("write");
   if (!file.sync()) fail("sync");
   if (!file.close()) fail("close");
   if (std::rename(part.c_str(), path.c_str()) != 0) fail("replace");
@@ -108,8 +106,17 @@ inline void write_file_atomically(const std::string& path, std::string_view text
   // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do
   // then.
   const std::size_t slash = path.find_last_of('/');
-  detail::open_file names(slash == path.npos ? "." : path.substr(0, slash + 1), O_RDONLY);
+  open_file names(slash == path.npos ? "." : path.substr(0, slash + 1), O_RDONLY);
   if (names) names.sync();
+}
+
+} // namespace detail
+
+// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
+// and so does the next start after a crash: the text is written beside the file under another name, synced, then
+// renamed over it. Throws file_error and leaves the old file alone when any of that fails.
+inline void write_file_atomically(const std::string& path, std::string_view text) {
+  detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }
 
 } // namespace cairn

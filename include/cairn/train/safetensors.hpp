@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/data/safetensors.hpp>
+#include <cairn/train/parameters.hpp>
+
+namespace cairn {
+
+// What a file and a network do not share, by name. Where `missing` and `of_another_shape` are empty, every parameter and
+// buffer has come from the file.
+struct loaded_weights {
+  std::vector<std::string> missing;          // the network has them, the file has not
+  std::vector<std::string> unexpected;       // the file has them, the network has not
+  std::vector<std::string> of_another_shape; // "0.weight (10, 784), found (784, 10)"
+
+  bool is_all() const { return missing.empty() && unexpected.empty() && of_another_shape.empty(); }
+  std::string text() const {
+    std::string out;
+    const auto add = [&out](const char* what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      out += std::string(out.empty() ? "" : "; ") + what;
+      for (const std::string& name : names) out += (&name == names.data() ? " " : ", ") + name;
+    };
+    add("missing:", missing);
+    add("unexpected:", unexpected);
+    add("of another shape:", of_another_shape);
+    return out;
+  }
+};
+
+namespace detail {
+
+// Calls f with every parameter, then with every buffer.
+template <class Owner, class F>
+void for_all_weights(Owner& owner, F f) {
+  owner.for_each(f);
+  owner.for_each_buffer(f);
+}
+
+template <class T>
+std::vector<std::uint64_t> extents_of(const named_parameter<T>& q) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t a = 0; a < q.facts->rank(); ++a) out.push_back((*q.facts)[a]);
+  return out;
+}
+inline std::string in_brackets(const std::vector<std::uint64_t>& extents) {
+  std::string out = "(";
+  for (const std::uint64_t e : extents) out += (out.size() > 1 ? ", " : "") + std::to_string(e);
+  return out + ")";
+}
+// torch counts the batches that a BatchNorm has seen, and never reads the number at a given momentum.
+inline bool is_only_counted(std::string_view name) { return name.ends_with(".num_batches_tracked"); }
+
+} // namespace detail
+
+// Writes all parameters and buffers of a model or a trainer by their names, as torch's state_dict has them:
+//
+//   save_weights(train, "digits.safetensors");
+//   # Python: net.load_state_dict(safetensors.torch.load_file("digits.safetensors"))
+//
+// The names are those that for_each shows: the place in the Sequential, in a block the places one after another ("3.1.weight"),
+// and the name in the layer. An element without parameters has a place too, as in torch. A file that is there is replaced as a
+// whole; throws file_error if that fails. With ddp one rank writes.
+template <class Owner>
+void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
+  std::vector<safetensors_source> all;
+  detail::for_all_weights(owner, [&](const auto& q) {
+    using number = typename decltype(q.numbers)::value_type;
+    all.push_back({q.name, detail::safetensors_type_of<number>, detail::extents_of(q), std::as_bytes(q.numbers)});
+  });
+  write_safetensors(path, std::move(all), metadata);
+}
+
+// Takes parameters and buffers from a file by their names; numbers of another floating-point type are converted. Either all fit
+// and all are taken, or nothing is changed and a file_error says which are missing, unexpected or of another shape. With
+// `partly` those that fit are taken, and the rest is reported: fine-tuning with another last layer. With ddp every rank loads,
+// or one does and all call synchronize().
+enum class weights { all, partly };
+template <class Owner>
+loaded_weights load_weights(Owner& owner, const std::string& path, weights how = weights::all) {
+  safetensors_file file(path);
+  loaded_weights out;
+  std::map<std::string_view, bool> known; // is it in the network?
+  for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_only_counted(e.name);
+  const auto fits = [&](const auto& q) -> const safetensors_entry* {
+    const safetensors_entry* const e = file.find(q.name);
+    return e != nullptr && e->extents == detail::extents_of(q) ? e : nullptr;
+  };
+  detail::for_all_weights(owner, [&](const auto& q) {
+    const safetensors_entry* const e = file.find(q.name);
+    if (e == nullptr) return out.missing.push_back(q.name);
+    known[e->name] = true;
+    if (fits(q) == nullptr)
+      out.of_another_shape.push_back(q.name + " " + detail::in_brackets(detail::extents_of(q)) + ", found " +
+                                     detail::in_brackets(e->extents));
+  });
+  for (const auto& [name, in_network] : known)
+    if (!in_network) out.unexpected.emplace_back(name);
+  if (how == weights::all && !out.is_all())
+    throw file_error("load_weights: '" + path + "' does not fit this network, and nothing was taken from it; " + out.text() +
+                     "; see weights::partly");
+  detail::for_all_weights(owner, [&](const auto& q) {
+    if (const safetensors_entry* const e = fits(q)) file.read(*e, q.numbers);
+  });
+  return out;
+}
+
+} // namespace cairn

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/data/safetensors.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "folder.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// A file of a header and so many bytes behind it.
+std::string file_of(const std::string& header, std::size_t bytes) {
+  std::string out(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(header.size() >> (8 * i) & 0xFFU);
+  return out + header + std::string(bytes, '\0');
+}
+
+// What reading these bytes says; empty if they are right.
+std::string said_of(const std::string& bytes) {
+  const folder here;
+  const std::string path = here.path / "x.safetensors";
+  write_file_atomically(path, bytes);
+  try {
+    const safetensors_file read(path);
+  } catch (const file_error& wrong) {
+    CHECK(std::string(wrong.what()).find(path) != std::string::npos);
+    return wrong.what();
+  }
+  return {};
+}
+bool says(const std::string& bytes, std::string_view what) { return said_of(bytes).find(what) != std::string::npos; }
+
+template <class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& numbers) {
+  return std::as_bytes(std::span<const T>(numbers));
+}
+
+} // namespace
+
+TEST_CASE("safetensors: the bytes of a file are those that the format's own library writes") {
+  const folder here;
+  const std::string path = here.path / "a.safetensors";
+  const std::vector<float> b{1, 2, 3, 4, 5, 6};
+  const std::vector<double> a{0.5};
+  const std::vector<std::int32_t> tokens{7, -1};
+  // By Python: safetensors.numpy.save({"b": float32 (2, 3), "a": float64 (), "tokens": int32 (2,)}, {"made by": "a \"test\""})
+  write_safetensors(path, {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
+                    {{"made by", "a \"test\""}});
+  const std::string header =
+      R"({"__metadata__":{"made by":"a \"test\""},"a":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
+      R"("b":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},"tokens":{"dtype":"I32","shape":[2],"data_offsets":[32,40]}})";
+  std::string expected = file_of(header + std::string((8 - header.size() % 8) % 8, ' '), 0);
+  const auto append = [&](std::span<const std::byte> more) {
+    expected.append(reinterpret_cast<const char*>(more.data()), more.size());
+  };
+  append(bytes_of(a));
+  append(bytes_of(b));
+  append(bytes_of(tokens));
+  CHECK(contents(path) == expected);
+
+  safetensors_file read(path);
+  REQUIRE(read.entries().size() == 3);
+  CHECK(read.metadata().at("made by") == "a \"test\"");
+  REQUIRE(read.find("b") != nullptr);
+  CHECK(read.find("c") == nullptr);
+  CHECK(read.find("b")->extents == std::vector<std::uint64_t>{2, 3});
+  std::vector<float> floats(6);
+  read.read<float>(*read.find("b"), floats);
+  CHECK(floats == b);
+  std::vector<double> doubles(6);
+  read.read<double>(*read.find("b"), doubles);
+  CHECK(doubles == std::vector<double>(b.begin(), b.end()));
+  std::vector<std::int32_t> integers(2);
+  read.read<std::int32_t>(*read.find("tokens"), integers);
+  CHECK(integers == tokens);
+  CHECK_THROWS_WITH_AS(read.read<float>(*read.find("tokens"), std::span(floats).first(2)),
+                       doctest::Contains("'tokens' is of I32, which does not become F32"), file_error);
+  CHECK_THROWS_WITH_AS(read.read<float>(*read.find("b"), std::span(floats).first(2)),
+                       doctest::Contains("'b' was asked for 2 elements, found 6"), file_error);
+}
+
+TEST_CASE("safetensors: half precision is read, every one of its numbers") {
+  const folder here;
+  const std::string path = here.path / "half.safetensors";
+  std::vector<std::uint16_t> bits(65536);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
+  write_safetensors(path, {{"brain", "BF16", {256, 256}, bytes_of(bits)}, {"half", "F16", {65536}, bytes_of(bits)}});
+  safetensors_file read(path);
+  std::vector<double> half(65536), brain(65536);
+  read.read<double>(*read.find("half"), half);
+  read.read<double>(*read.find("brain"), brain);
+  // A number is its fraction times a power of two, by the definition of both formats.
+  const auto by_definition = [](std::size_t i, int fraction_bits, int bias, int largest) {
+    const int exponent = static_cast<int>(i % 32768) >> fraction_bits;
+    const auto fraction = static_cast<double>(i % (std::size_t{1} << fraction_bits)) / (1 << fraction_bits);
+    const double sign = i < 32768 ? 1 : -1;
+    if (exponent == largest) return fraction == 0 ? sign * INFINITY : std::numeric_limits<double>::quiet_NaN();
+    return sign * (exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias));
+  };
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < 65536; ++i)
+    for (const auto& [found, expected] :
+         {std::pair{half[i], by_definition(i, 10, 15, 31)}, std::pair{brain[i], by_definition(i, 7, 127, 255)}})
+      wrong += std::isnan(expected) ? !std::isnan(found) : found != expected || std::signbit(found) != std::signbit(expected);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("safetensors: files without tensors, empty tensors and white space are right") {
+  CHECK(said_of(file_of("{}", 0)) == "");
+  CHECK(said_of(file_of("\t{}  ", 0)) == "");
+  CHECK(said_of(file_of(R"({"e":{"dtype":"F32","shape":[2,0],"data_offsets":[0,0]}})", 0)) == "");
+  CHECK(said_of(file_of(R"({"s":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})", 4)) == "");
+  CHECK(said_of(file_of(R"({"f":{"dtype":"F4","shape":[4],"data_offsets":[0,2]}})", 2)) == "");
+}
+
+TEST_CASE("safetensors: a file that is not one is refused in words") {
+  const auto one = [](const char* entry, std::size_t bytes) { return file_of(R"({"t":)" + std::string(entry) + "}", bytes); };
+  CHECK(says("", "expected at least 8 bytes, found 0"));
+  CHECK(says(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8), "expected a header of at most 100000000 bytes"));
+  CHECK(says(std::string("\x3c\0\0\0\0\0\0\0", 8) + "{}", "is the file cut off?"));
+  CHECK(says(file_of("", 0), "its header is no JSON"));
+  CHECK(says(file_of("not json", 0), "its header is no JSON"));
+  CHECK(says(file_of("{\"\xff\":{}}", 0), "its header is no JSON"));
+  CHECK(says(file_of("[]", 0), "expected an object in its header"));
+  CHECK(says(file_of(R"({"__metadata__":{"a":1}})", 0), "expected a text as __metadata__ 'a'"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})", 8),
+             "its header has 't' twice"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1]})", 4), "'t': expected dtype, shape and data_offsets, and nothing else"));
+  CHECK(says(one(R"({"dtype":"F33","shape":[1],"data_offsets":[0,4]})", 4), "'t': its type F33 is unknown"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in shape"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1.0],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in shape"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0]})", 4), "expected two data_offsets, found 1"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})", 8), "to begin at 0, where those before it end, found 4 to 8"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})", 4), "to begin at 0"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})", 4), "its shape has 8 bytes, found 4"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[2,18446744073709551614],"data_offsets":[0,16]})", 16), "its shape is too large"));
+  CHECK(says(one(R"({"dtype":"F4","shape":[3],"data_offsets":[0,2]})", 2), "do not fill whole bytes"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 5), "expected 4 bytes behind the header, found 5"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 3), "found 3; is the file cut off?"));
+  std::string attack; // ten tensors on the same bytes
+  for (int i = 0; i < 10; ++i)
+    attack += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})";
+  CHECK(says(file_of(attack + "}", 16), "to begin at 16, where those before it end, found 0 to 16"));
+  CHECK_THROWS_WITH_AS(safetensors_file("/no/such/file"), doctest::Contains("No such file"), file_error);
+}
+
+TEST_CASE("safetensors: every file that is cut off, or has one bit turned in its header, is refused or is another right one") {
+  const folder here;
+  const std::string path = here.path / "a.safetensors", other = here.path / "b.safetensors";
+  const std::vector<float> numbers{1, 2, 3, 4};
+  write_safetensors(path, {{"w", "F32", {2, 2}, bytes_of(numbers)}});
+  const std::string right = contents(path);
+  for (std::size_t cut = 0; cut < right.size(); ++cut) CHECK(said_of(right.substr(0, cut)) != "");
+  for (std::size_t bit = 0; bit < 8 * (right.size() - 16); ++bit) {
+    std::string turned = right;
+    turned[bit / 8] = static_cast<char>(turned[bit / 8] ^ (1 << bit % 8));
+    write_file_atomically(other, turned);
+    try {
+      safetensors_file read(other);
+      for (const safetensors_entry& e : read.entries()) { // another name, type or shape of as many bytes
+        CHECK(e.end - e.begin <= 16);
+        std::vector<float> to(static_cast<std::size_t>(e.end - e.begin) / 4);
+        if (e.type == "F32") read.read<float>(e, to);
+      }
+    } catch (const file_error&) {
+    }
+  }
+}
+
+TEST_CASE("safetensors: what cannot be written is refused, and the old file stays") {
+  const folder here;
+  const std::string path = here.path / "a.safetensors";
+  write_file_atomically(path, "old");
+  const std::vector<float> numbers{1, 2};
+  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "F32", {3}, bytes_of(numbers)}}),
+                       "write_safetensors: 'w' has a shape of 12 bytes, found 8", input_error);
+  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "F32", {2}, bytes_of(numbers)}, {"w", "F32", {2}, bytes_of(numbers)}}),
+                       "write_safetensors: 'w' is a name that is taken", input_error);
+  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "real", {2}, bytes_of(numbers)}}),
+                       "write_safetensors: 'w' has the unknown type real", input_error);
+  CHECK(contents(path) == "old");
+  CHECK_THROWS_AS(write_safetensors(here.path / "no" / "a", {}), file_error);
+}

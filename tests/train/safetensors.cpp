@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/train/safetensors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/net/frozen.hpp>
+#include <cairn/train/model.hpp>
+#include <cairn/train/trainer.hpp>
+#include <doctest/doctest.h>
+
+#include "../data/folder.hpp"
+#include "../reference/differences.hpp"
+#include "../reference/values.hpp"
+#include "training.hpp"
+
+using namespace cairn;
+using testing::classes;
+using testing::features;
+using testing::samples;
+
+namespace {
+
+using Net = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Repeat<2, Residual<Linear<8, 8>, ReLU>>, Linear<8, classes>>;
+template <class Model, class T = float>
+using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
+
+template <class T, class Owner>
+std::vector<T> all_weights(Owner& owner) {
+  std::vector<T> out;
+  detail::for_all_weights(owner, [&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("safetensors: weights and buffers go through a file to any network of the same names") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  training<checkpoint<sqrt_n, Net>> train{testing::momentum, {.seed = 3}};
+  const samples s(6, 1);
+  train.step(s.x, s.y); // the running statistics have moved
+  save_weights(train, path, {{"step", std::to_string(train.steps())}});
+
+  model<Net, batch<6>> net{{.seed = 4}};
+  CHECK(load_weights(net, path).is_all());
+  CHECK(all_weights<float>(net) == all_weights<float>(train));
+  const auto a = net.evaluate(s.x), b = train.evaluate(s.x);
+  CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+
+  training<fused_update<Net>, double> other{testing::momentum, {.seed = 5}}; // another policy, other numbers
+  CHECK(load_weights(other, path).is_all());
+  const std::vector<double> wide = all_weights<double>(other);
+  CHECK(std::vector<float>(wide.begin(), wide.end()) == all_weights<float>(train));
+
+  const safetensors_file file(path);
+  CHECK(file.metadata().at("step") == "1");
+  REQUIRE(file.find("0.weight") != nullptr);
+  CHECK(file.find("0.weight")->extents == std::vector<std::uint64_t>{8, features}); // as torch's (out, in)
+  CHECK(file.find("1.running_var") != nullptr);
+  CHECK(file.find("4.0.weight") != nullptr); // the first layer of the second residual block
+}
+
+TEST_CASE("safetensors: from the same weights twenty steps have PyTorch's losses") {
+  const folder here;
+  const std::string path = here.path / "torch.safetensors";
+  using Small = Sequential<Linear<9, 16>, BatchNorm1d<16>, ReLU, Linear<16, 5>>;
+  // A state_dict, as PyTorch names it.
+  std::vector<std::vector<float>> numbers;
+  std::vector<safetensors_source> all;
+  const auto add = [&](const char* name, std::vector<std::uint64_t> extents) {
+    numbers.push_back(reference_numbers<float>("weights/" + std::string(name)));
+    all.push_back({name, "F32", std::move(extents), std::as_bytes(std::span<const float>(numbers.back()))});
+  };
+  add("0.weight", {16, 9});
+  add("0.bias", {16});
+  add("1.weight", {16});
+  add("1.bias", {16});
+  add("3.weight", {5, 16});
+  add("3.bias", {5});
+  const std::vector<float> zeros(16), ones(16, 1.0F);
+  all.push_back({"1.running_mean", "F32", {16}, std::as_bytes(std::span<const float>(zeros))});
+  all.push_back({"1.running_var", "F32", {16}, std::as_bytes(std::span<const float>(ones))});
+  write_safetensors(path, all);
+
+  trainer<checkpoint<sqrt_n, Small>, CrossEntropyLoss, SGD, batch<12>> train{testing::momentum};
+  REQUIRE(load_weights(train, path).is_all());
+  const auto x = reference_numbers<float>("weights/input");
+  const auto y = reference_numbers<std::int32_t>("weights/targets");
+  std::vector<double> losses;
+  for (int step = 0; step < 20; ++step) losses.push_back(train.step(x, y));
+  CHECK(largest_difference(losses, reference_values("weights/losses")) < 1e-5);
+}
+
+TEST_CASE("safetensors: a network that does not fit takes nothing and says what is wrong, or what fits if it is asked to") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  model<Net, batch<6>> net{{.seed = 3}};
+  save_weights(net, path);
+  using Other = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Repeat<2, Residual<Linear<8, 8>, ReLU>>, Linear<8, 7>, ReLU,
+                           Linear<7, 2, false>>;
+  model<Other, batch<6>> other{{.seed = 4}};
+  const std::vector<float> before = all_weights<float>(other);
+  const std::string said = testing::text_of([&] { load_weights(other, path); });
+  CAPTURE(said);
+  CHECK(testing::has(said, path));
+  CHECK(testing::has(said, "nothing was taken from it; missing: 7.weight; of another shape: 5.weight (7, 8), found (4, 8), "
+                           "5.bias (7), found (4); see weights::partly"));
+  CHECK(all_weights<float>(other) == before);
+
+  const loaded_weights some = load_weights(other, path, weights::partly);
+  CHECK(some.missing == std::vector<std::string>{"7.weight"});
+  CHECK(some.unexpected.empty());
+  CHECK(some.of_another_shape.size() == 2);
+  const auto same = [&](const std::string& name) {
+    const auto a = net.parameter(name), b = other.parameter(name);
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  CHECK(same("0.weight"));
+  CHECK(same("4.0.bias"));
+
+  model<Sequential<Linear<features, 8>>, batch<6>> small{};
+  CHECK(load_weights(small, path, weights::partly).unexpected.size() == 10);
+}
+
+TEST_CASE("safetensors: a frozen part is in the file by the same names") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  using Frozen = Sequential<frozen<Sequential<Linear<features, 8>, BatchNorm1d<8>>>, Linear<8, classes>>;
+  model<Frozen, batch<6>> a{{.seed = 3}};
+  training<Frozen> b{testing::momentum, {.seed = 4}};
+  save_weights(a, path);
+  CHECK(load_weights(b, path).is_all());
+  CHECK(all_weights<float>(b) == all_weights<float>(a));
+}
+
+TEST_CASE("safetensors: torch counts batches, which is no fault") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  const std::vector<float> ones(8, 1.0F);
+  const std::vector<std::byte> count(8);
+  const auto bytes = std::as_bytes(std::span<const float>(ones));
+  write_safetensors(path, {{"0.weight", "F32", {8}, bytes}, {"0.bias", "F32", {8}, bytes}, {"0.running_mean", "F32", {8}, bytes},
+                           {"0.running_var", "F32", {8}, bytes}, {"0.num_batches_tracked", "I64", {}, count}});
+  model<Sequential<BatchNorm1d<8>>, batch<6>> net{};
+  CHECK(load_weights(net, path).is_all());
+  CHECK(net.buffer("0.running_mean")[3] == 1);
+}
