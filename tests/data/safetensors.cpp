@@ -149,6 +149,7 @@ TEST_CASE("safetensors: a file that is not one is refused in words") {
   CHECK(says(one(R"({"dtype":"F4","shape":[3],"data_offsets":[0,2]})", 2), "do not fill whole bytes"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 5), "expected 4 bytes behind the header, found 5"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 3), "found 3; is the file cut off?"));
+  CHECK(says(file_of("{\"t\":" + std::string(1'000'000, '['), 0), "its header is nested deeper than a tensor's shape"));
   std::string attack; // ten tensors on the same bytes
   for (int i = 0; i < 10; ++i)
     attack += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})";

@@ -31,16 +31,16 @@ namespace detail {
 
 // What numpy calls the type of an array's elements: 'f' and 4 bytes.
 struct npy_type {
-  char kind = 0; // f: floating point, i: integer, u: unsigned, b: truth
+  char kind = 0; // f: floating point, i: integer, u: unsigned, b: truth, which is not read
   std::size_t size = 0;
   bool operator==(const npy_type&) const = default;
 };
 template <class T>
-inline constexpr npy_type npy_type_of{std::is_floating_point_v<T>  ? 'f'
-                                      : std::is_same_v<T, bool>    ? 'b'
-                                      : std::is_signed_v<T>        ? 'i'
-                                                                   : 'u',
-                                      sizeof(T)};
+inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u', sizeof(T)};
+
+// Numbers that both have: no bool, of which numpy's may be any byte.
+template <class T>
+concept npy_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
 // The header of a .npy file: a dictionary as Python writes it, with these three keys in any order.
 class npy_header {
@@ -133,8 +133,7 @@ private:
 // Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers have to be of type T;
 // float and double are converted into each other. Throws file_error, which names the file and what is wrong with it; no
 // memory is asked for by a size that was not compared with that of the file.
-template <class T>
-requires std::is_arithmetic_v<T>
+template <detail::npy_number T>
 npy_array<T> read_npy(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw file_error("read_npy: '" + path + "': " + what); };
   detail::open_file file(path, O_RDONLY);
@@ -210,7 +209,9 @@ template <class Numbers>
 void write_npy(const std::string& path, const Numbers& array, const std::vector<std::size_t>& extents) {
   const std::span numbers(std::data(array), std::size(array));
   using T = std::remove_cv_t<typename decltype(numbers)::element_type>;
-  static_assert(std::is_arithmetic_v<T>, "write_npy: expected numbers");
+  static_assert(detail::npy_number<T>, "write_npy: expected floating-point numbers or integers of at most 8 bytes");
+  if (extents.size() > 64)
+    throw input_error("write_npy: expected at most 64 extents, as numpy has, found " + std::to_string(extents.size()));
   std::size_t elements = 1;
   std::string shape;
   for (const std::size_t extent : extents) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -107,9 +108,8 @@ public:
   // In the order of their bytes.
   const std::vector<safetensors_entry>& entries() const { return entries_; }
   const safetensors_entry* find(std::string_view name) const {
-    for (const safetensors_entry& e : entries_)
-      if (e.name == name) return &e;
-    return nullptr;
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &entries_[found->second];
   }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
@@ -169,7 +169,9 @@ private:
     // A name that comes twice would silently be the last one.
     std::vector<std::set<std::string>> names;
     std::string twice;
-    const auto look = [&](int, json::parse_event_t event, json& parsed) {
+    const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
+      const bool begins = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+      if (begins && depth > 2) fail("its header is nested deeper than a tensor's shape");
       if (event == json::parse_event_t::object_start) names.emplace_back();
       else if (event == json::parse_event_t::object_end) names.pop_back();
       else if (event == json::parse_event_t::key && !names.back().insert(parsed.get<std::string>()).second)
@@ -245,6 +247,7 @@ private:
         fail_at(e.name, "its shape has " + std::to_string(bits / 8) + " bytes, found " + std::to_string(e.end - e.begin));
       at = e.end;
     }
+    for (std::size_t i = 0; i < entries_.size(); ++i) places_[entries_[i].name] = i;
     if (at != behind)
       fail("expected " + std::to_string(at) + " bytes behind the header, found " + std::to_string(behind) +
            (behind < at ? "; is the file cut off?" : ""));
@@ -254,6 +257,7 @@ private:
   detail::open_file file_;
   std::uint64_t data_ = 0; // where it begins in the file
   std::vector<safetensors_entry> entries_;
+  std::map<std::string, std::size_t, std::less<>> places_; // by name
   std::map<std::string, std::string> metadata_;
 };
 
