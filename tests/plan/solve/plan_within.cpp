@@ -46,4 +46,5 @@ TEST_CASE("an impossible budget is an error that states the least possible numbe
   const std::string least = std::to_string(solved[0].bytes);
   CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64),
                        doctest::Contains(least.c_str()), input_error);
+  CHECK_THROWS_WITH_AS(plan_within(source::value, solved, 1025), doctest::Contains("found 1025 bytes (2 KiB)"), input_error);
 }

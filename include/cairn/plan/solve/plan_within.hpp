@@ -25,9 +25,12 @@ inline detail::run_time_plan plan_within(const chain& c, const solver& solved, s
     const std::size_t arena = detail::plan_route(c, solved.route_of(i)).memory.arena;
     if (arena < least) least = arena;
   }
-  throw input_error("plan_within: expected a budget of at least " + std::to_string(least) +
-              " bytes, the least that any schedule of this network needs, found " + std::to_string(bytes) +
-              "; give it more, or take a smaller batch");
+  const auto text = [](std::size_t number) {
+    return std::to_string(number) + " bytes (" + std::to_string(number / 1024 + (number % 1024 == 0 ? 0 : 1)) + " KiB)";
+  };
+  throw input_error("budget: expected a budget of at least " + text(least) +
+                    ", the least that any schedule of this network needs, found " + text(bytes) +
+                    "; give it more, or take a smaller batch");
 }
 
 } // namespace cairn
