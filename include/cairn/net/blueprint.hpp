@@ -305,7 +305,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       const bool last = o.position + 1 == size;
       f.reads_input = f.reads_input || (first && o.kind == op_kind::forward) ||
                       (first && o.kind == op_kind::backward && stages[o.position].reads_input) ||
-                      (o.position < reshaped && o.kind == op_kind::backward && stages[o.position].reads_output);
+                      (o.position + 1 <= reshaped && o.kind == op_kind::backward && stages[o.position].reads_output);
       f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward &&
                                           stages[size - 1].reads_output);
     }
