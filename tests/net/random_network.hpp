@@ -36,7 +36,7 @@ inline constexpr std::size_t bytes_on_the_way = [] {
   return least < All ? least + (All - least) * Percent / 100 : All;
 }();
 
-// A budget of so many: one that can be kept, whatever the network.
+// A budget of so many: one that can be kept, whatever the network; store_all's where the least bytes, laid out, need more.
 template <std::size_t Percent>
 struct on_the_way : cairn::detail::solved_in_the_compiler {
   static constexpr std::size_t percent = 100;
@@ -44,7 +44,12 @@ struct on_the_way : cairn::detail::solved_in_the_compiler {
   template <class Source, std::size_t All>
   static constexpr auto choose() {
     if constexpr (All == 0) return std::type_identity<cairn::detail::everything>{};
-    else return cairn::detail::first_candidate<Source, bytes_on_the_way<Source, All, Percent>>();
+    else {
+      constexpr auto first = cairn::detail::first_candidate<Source, bytes_on_the_way<Source, All, Percent>>();
+      using candidate = typename decltype(first)::type;
+      if constexpr (cairn::detail::plan_of<Source, candidate>::arena <= All) return first;
+      else return std::type_identity<cairn::detail::everything>{};
+    }
   }
   template <class Source, std::size_t All>
   using cheapest = typename decltype(choose<Source, All>())::type;

@@ -166,7 +166,9 @@ requires(accepts<Policy, Source>())
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;
-  using type = budget_of<bytes_given<given>, least_possible_bytes<least_arena<Source, tightest>()>>;
+  // Where the least bytes leave gaps, store_all's arena may be the smaller one.
+  static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
+  using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
 };
 template <class Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::none> {
