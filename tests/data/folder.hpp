@@ -10,6 +10,9 @@
 
 #include <unistd.h>
 
+#include <cairn/core/error.hpp>
+#include <doctest/doctest.h>
+
 // A folder of its own, removed at the end.
 struct folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() /
@@ -28,6 +31,21 @@ private:
     return count++;
   }
 };
+
+// The text of the file_error that read(path) throws of a file of these bytes, which names it; empty if it throws none.
+template <class Read>
+std::string file_fault(const std::string& bytes, Read read) {
+  const folder here;
+  const std::string path = here.path / "file";
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    read(path);
+  } catch (const cairn::file_error& wrong) {
+    CHECK(std::string(wrong.what()).find(path) != std::string::npos);
+    return wrong.what();
+  }
+  return {};
+}
 
 inline std::string contents(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -47,6 +47,12 @@ struct samples {
   }
 };
 
+// The numbers of a view, which may be overwritten later.
+template <class View>
+std::vector<float> copy_of(const View& view) {
+  return {view.begin(), view.end()};
+}
+
 // The text of the cairn::error that f throws; empty if it throws none.
 template <class F>
 std::string text_of(F&& f) {

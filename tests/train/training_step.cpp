@@ -25,6 +25,7 @@
 
 using namespace cairn;
 using testing::classes;
+using testing::copy_of;
 using testing::features;
 using testing::Net;
 using testing::samples;
@@ -33,11 +34,6 @@ namespace {
 
 template <class Model>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>>;
-
-template <class View>
-std::vector<float> copy_of(const View& view) {
-  return {view.begin(), view.end()};
-}
 
 } // namespace
 

@@ -24,16 +24,19 @@ struct fused_update {};
 
 namespace detail {
 
-template <class Model>
-struct made_of<fused_update<Model>> {
+// What stands around a whole network and says how it is trained.
+template <template <class> class Way, class Model>
+struct way_to_train {
   static constexpr part_kind as = part_kind::update;
   static constexpr bool is_transparent = true;
   static constexpr bool is_right = false; // inside a network
-  using wrong = misplaced_update<fused_update<Model>>;
+  using wrong = misplaced_update<Way<Model>>;
   using parts = pack<Model>;
   template <class... Parts>
-  using with = fused_update<Parts...>;
+  using with = Way<Parts...>;
 };
+template <class Model>
+struct made_of<fused_update<Model>> : way_to_train<fused_update, Model> {};
 
 // A whole network, as the user gives it: a checkpoint around everything is the plan of everything, and a fused update
 // can be around that.

@@ -4,7 +4,6 @@
 #include <cairn/net/checked_network.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/made_of.hpp>
-#include <cairn/net/wrong_network.hpp>
 
 namespace cairn {
 
@@ -22,15 +21,7 @@ struct with_input_gradient {};
 namespace detail {
 
 template <class Model>
-struct made_of<with_input_gradient<Model>> {
-  static constexpr part_kind as = part_kind::update;
-  static constexpr bool is_transparent = true;
-  static constexpr bool is_right = false; // inside a network
-  using wrong = misplaced_update<with_input_gradient<Model>>;
-  using parts = pack<Model>;
-  template <class... Parts>
-  using with = with_input_gradient<Parts...>;
-};
+struct made_of<with_input_gradient<Model>> : way_to_train<with_input_gradient, Model> {};
 
 template <class Model>
 struct whole<with_input_gradient<Model>> : whole<Model> {

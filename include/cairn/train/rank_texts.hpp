@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -61,12 +60,6 @@ struct rank_texts {
     return "found " + excerpt(own) + " on rank " + std::to_string(rank) + " and " + excerpt(first) + " on rank 0";
   }
 };
-
-// As few digits as tell it from every other number.
-inline std::string shortest_text(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
 
 // SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
 template <class X>

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cairn/core/error.hpp>
@@ -91,26 +92,23 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
   loaded_weights out;
   std::map<std::string_view, bool> known; // is it in the network?
   for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_only_counted(e.name);
-  const auto fits = [&](const auto& q) -> const safetensors_entry* {
-    const safetensors_entry* const e = file.find(q.name);
-    return e != nullptr && e->extents == detail::extents_of(q) ? e : nullptr;
-  };
+  using number = typename decltype(owner.parameters())::value_type;
+  std::vector<std::pair<const safetensors_entry*, std::span<number>>> fits;
   detail::for_all_weights(owner, [&](const auto& q) {
     const safetensors_entry* const e = file.find(q.name);
     if (e == nullptr) return out.missing.push_back(q.name);
     known[e->name] = true;
-    if (fits(q) == nullptr)
-      out.of_another_shape.push_back(q.name + " " + detail::in_brackets(detail::extents_of(q)) + ", found " +
-                                     detail::in_brackets(e->extents));
+    const std::vector<std::uint64_t> expected = detail::extents_of(q);
+    if (e->extents == expected) fits.emplace_back(e, q.numbers);
+    else
+      out.of_another_shape.push_back(q.name + " " + detail::in_brackets(expected) + ", found " + detail::in_brackets(e->extents));
   });
   for (const auto& [name, in_network] : known)
     if (!in_network) out.unexpected.emplace_back(name);
   if (how == weights::all && !out.is_all())
     throw file_error("load_weights: '" + path + "' does not fit this network, and nothing was taken from it; " + out.text() +
                      "; see weights::partly");
-  detail::for_all_weights(owner, [&](const auto& q) {
-    if (const safetensors_entry* const e = fits(q)) file.read(*e, q.numbers);
-  });
+  for (const auto& [entry, numbers] : fits) file.read(*entry, numbers);
   return out;
 }
 

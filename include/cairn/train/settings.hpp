@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <concepts>
 #include <limits>
 #include <string>
@@ -16,6 +18,12 @@ inline void check_number(const char* expected, double found, double least = 0,
                          double most = std::numeric_limits<double>::max()) {
   if (!(found >= least && found <= most))
     throw input_error(expected + std::string(", found ") + std::to_string(found));
+}
+
+// As few digits as tell a number from every other.
+inline std::string shortest_text(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
 // The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
+#include <cairn/train/settings.hpp>
 
 namespace cairn::detail {
 
@@ -59,10 +59,7 @@ private:
     return w;
   }
   static std::string text(std::size_t fact, std::uint64_t w) {
-    if (fact != 2) return std::to_string(w);
-    std::array<char, 32> digits{}; // as many as tell two rates apart
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::bit_cast<double>(w));
-    return {digits.data(), end.ptr};
+    return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
   }
 
   // Names the first fact that differs, with its values and the ranks that have each.

@@ -34,9 +34,8 @@ namespace cairn {
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
 // Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is
-// batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if left out, Device is
-// cpu.
+// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if
+// left out, Device is cpu.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
   using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;

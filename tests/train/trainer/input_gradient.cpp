@@ -22,6 +22,7 @@
 
 using namespace cairn;
 using testing::classes;
+using testing::copy_of;
 using testing::features;
 using testing::Net;
 using testing::samples;
@@ -30,11 +31,6 @@ namespace {
 
 template <class Model, class T = float>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
-
-template <class View>
-std::vector<float> copy_of(const View& view) {
-  return {view.begin(), view.end()};
-}
 
 // As it stands in a network: activations, tensors in place, a block first.
 using Deep = Sequential<Residual<LayerNorm<features>, Linear<features, features>, ReLU, Dropout<percent<20>>>,
