@@ -4,6 +4,7 @@
 
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/checksum.hpp>      // a number of some bytes
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are

@@ -205,6 +205,63 @@ TEST_CASE("a loader can be told the epoch of the next pass") {
                        input_error);
 }
 
+TEST_CASE("a loader is taken up after any batch, with the batches that would have come") {
+  const counted data{.samples = 50};
+  for (const std::size_t prefetch : {0U, 2U}) {
+    const auto fresh = [&] { return loader{data, sampler{}, batch<8>{}, {.prefetch = prefetch, .seed = 3}}; };
+    for (std::size_t stop = 0; stop <= 14; ++stop) { // of two epochs of seven batches
+      std::vector<double> whole, parted;
+      const auto note = [](std::vector<double>& to, const auto& one) {
+        for (const auto x : one.inputs) to.push_back(static_cast<double>(x));
+      };
+      auto through = fresh();
+      auto first = fresh();
+      loader_place next = first.place();
+      CHECK(next == loader_place{});
+      std::size_t seen = 0;
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        for (const auto& one : through) note(whole, one);
+        if (seen == stop) continue;
+        for (const auto& one : first) {
+          note(parted, one);
+          next = first.place();
+          if (++seen == stop) break;
+        }
+      }
+      CHECK(next == loader_place{stop / 7, stop % 7});
+      auto second = fresh();
+      CHECK(second.go_to(next).place() == next);
+      CHECK(second.epoch() == stop / 7);
+      while (second.place().epoch < 2)
+        for (const auto& one : second) note(parted, one);
+      CHECK(parted == whole);
+    }
+    auto batches = fresh();
+    batches.go_to({0, 7}); // behind the last: an epoch of nothing, then the next
+    CHECK(all_of(batches).empty());
+    CHECK(all_of(batches) == all_of(loader{data, sampler{1}, batch<8>{}}));
+    CHECK(batches.go_to({2, 3}).set_epoch(4).place() == loader_place{4, 0});
+    CHECK_THROWS_WITH_AS(batches.go_to({0, 8}), doctest::Contains("one of the 7 batches of an epoch, found batch 8"), input_error);
+  }
+}
+
+TEST_CASE("the fingerprint of a loader is that of what it reads") {
+  const counted data{.samples = 20}, longer{.samples = 21};
+  const loader one{data, sampler{}, batch<8>{}};
+  std::set<std::uint64_t> seen;
+  const auto add = [&](const auto& other) { CHECK(seen.insert(other.fingerprint(2)).second); };
+  add(one);
+  add(loader{longer, sampler{}, batch<8>{}});
+  add(loader{data, sampler{sampler_options{.seed = 1}}, batch<8>{}});
+  add(loader{data, sampler{place{1, 2}}, batch<8>{}});
+  add(loader{data, sequential_sampler{}, batch<8>{}});
+  add(loader{data, sampler{}, batch<8>{}, {.rows = 7}});
+  add(loader{data, sampler{}, batch<8>{}, {.drop_last = true}});
+  add(loader{data, sampler{}, batch<8>{}, {.seed = 1}});
+  CHECK(one.fingerprint(3) != one.fingerprint(2));
+  CHECK(loader{data, sampler{5}, batch<16>{}, {.rows = 8, .prefetch = 0}}.fingerprint(2) == one.fingerprint(2));
+}
+
 TEST_CASE("a pass that was left early counts as an epoch, and a begin that threw does not") {
   struct moody : sampler {
     bool* throws;

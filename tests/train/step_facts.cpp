@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -78,16 +77,14 @@ TEST_CASE("step_facts: each fact is found") {
   }
 }
 
-TEST_CASE("step_facts: a checksum sees every bit, and where it is") {
-  std::vector<std::byte> bits(4096);
-  std::set<std::uint64_t> seen{quick_checksum(bits)};
-  std::size_t tried = 1;
-  for (std::size_t at = 0; at < bits.size(); at += 7)
-    for (const unsigned bit : {1U, 128U}) {
-      bits[at] = static_cast<std::byte>(bit);
-      seen.insert(quick_checksum(bits));
-      bits[at] = std::byte{0};
-      ++tried;
-    }
-  CHECK(seen.size() == tried);
+TEST_CASE("step_facts: one rank that asks to stop is heard by all, and is no other step") {
+  std::vector<step_facts> ranks(7);
+  const auto asked = [&] { return facts_of_ranks<float>::any_asks_to_stop(sum_of<float>(ranks), ranks.size()); };
+  CHECK_FALSE(asked());
+  for (const std::size_t rank : {0, 3, 6}) {
+    ranks.assign(7, {});
+    ranks[rank].asks_to_stop = true;
+    CHECK(asked());
+    CHECK(compared<float>(ranks) == "");
+  }
 }

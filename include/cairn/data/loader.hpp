@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <cairn/core/batch.hpp>
+#include <cairn/core/checksum.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/random.hpp>
@@ -36,6 +38,15 @@ struct loader_options {
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
+// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
+// each reads its own share.
+struct loader_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+
+  bool operator==(const loader_place&) const = default;
+};
+
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
 //
 //   loader batches{digits.train, sampler{rank}, batch<64>{}};
@@ -47,8 +58,8 @@ struct loader_options {
 //
 // Every begin() is a pass, and every pass an epoch: the sampler's first, then the next, shuffled and transformed anew. A
 // pass that was left early counts, a begin() that threw does not; ranks agree as they begin the same passes. set_epoch()
-// names the epoch of the next pass, for a job that is taken up again. There is one pass at a time: an iterator of an
-// earlier one throws when it is used.
+// names the epoch of the next pass; place() and go_to() are for a job that is taken up again in the middle of one. There is
+// one pass at a time: an iterator of an earlier one throws when it is used.
 //
 // One thread makes the next batches while the step runs. Neither the order nor the content depends on how many it
 // makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
@@ -104,13 +115,41 @@ public:
   template <std::integral Epoch>
   loader& set_epoch(Epoch epoch) & {
     next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
+    next_batch_ = 0;
     return *this;
+  }
+
+  // What is read next: in a pass the batch behind the current one, so after the step on it this is where to go on.
+  loader_place place() const {
+    if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
+    return {next_epoch_, next_batch_};
+  }
+  // The next begin() is the rest of this epoch, from this batch on: the same batches, without reading those before them.
+  // Throws input_error if the epoch has fewer batches.
+  loader& go_to(const loader_place& next) & {
+    if (next.batch > size())
+      throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
+                        std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
+    next_epoch_ = next.epoch;
+    next_batch_ = static_cast<std::size_t>(next.batch);
+    return *this;
+  }
+  // A number of which samples this rank reads in an epoch, in which order and how many at once, and of the seed of the
+  // transform's random numbers: whether another loader reads the same. It makes the whole order to know it.
+  std::uint64_t fingerprint(std::uint64_t epoch) const {
+    std::vector<std::size_t> facts;
+    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
+    for (const std::uint64_t fact : {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows},
+                                     std::uint64_t{options_.drop_last}, options_.seed})
+      facts.push_back(static_cast<std::size_t>(fact));
+    return detail::quick_checksum(std::as_bytes(std::span{facts}));
   }
 
   // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
   void set_sampler(Sampler order) {
     order_ = std::move(order);
     next_epoch_ = detail::first_epoch(order_);
+    next_batch_ = 0;
   }
 
   // All of one pass are at the same batch. Of an earlier pass, and behind the last batch, they throw an error.
@@ -149,11 +188,13 @@ public:
     prefetcher_.cancel();
     epoch_ = next_epoch_;
     choose_samples();
-    batches_ = batches_of(indices_.size());
+    first_ = next_batch_;
+    batches_ = batches_of(indices_.size()) - first_;
     prefetcher_.start(batches_);
     left_ = batches_;
     if (left_ != 0) fetch();
     next_epoch_ = epoch_ + 1;
+    next_batch_ = 0;
     return iterator(this, pass_);
   }
   static std::default_sentinel_t end() { return {}; }
@@ -233,7 +274,7 @@ private:
     const std::size_t index = batches_ - left_;
     const std::size_t left = std::exchange(left_, 0); // an exception ends the pass
     const std::size_t slot = prefetcher_.next();
-    current_ = buffers_[slot].view(rows_of(indices_.size(), index));
+    current_ = buffers_[slot].view(rows_of(indices_.size(), first_ + index));
     left_ = left;
   }
 
@@ -241,7 +282,7 @@ private:
   struct filling {
     const loader* of;
     void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
-      of->fill(of->buffers_[slot], index, cancelled);
+      of->fill(of->buffers_[slot], of->first_ + index, cancelled);
     }
   };
 
@@ -270,12 +311,14 @@ private:
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
   std::uint64_t next_epoch_ = 0;
+  std::size_t next_batch_ = 0; // with which the next pass begins
   std::uint64_t epoch_ = 0; // of the pass that was begun last
   std::uint64_t pass_ = 0;  // how often begin() was called
   std::vector<std::size_t> indices_;
   std::vector<buffer> buffers_;
   value_type current_{};
-  std::size_t batches_ = 0;
+  std::size_t first_ = 0;                  // batch of this pass
+  std::size_t batches_ = 0;                // in this pass, from that on
   std::size_t left_ = 0;                   // batches of this pass, the current one included
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };

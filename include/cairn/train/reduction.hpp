@@ -29,6 +29,7 @@ public:
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
     next_ = 0;
+    asks_to_stop_ = own.asks_to_stop;
     if (!compares()) return;
     facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
     if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
@@ -58,7 +59,10 @@ public:
     if (go_together()) wait(queue, 0);
     else facts_pending_.wait(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
   }
+  // Does a rank ask to stop? All know it, once the step was compared.
+  bool asks_to_stop() const { return asks_to_stop_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -78,6 +82,7 @@ private:
   T* memory_;
   std::span<T> facts_;
   std::size_t next_ = 0;
+  bool asks_to_stop_ = false;
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };

@@ -22,6 +22,7 @@ struct step_facts {
   double learning_rate = 0;
   std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
   std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
+  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
 
   static constexpr std::size_t count = 5;
   std::array<std::uint64_t, count> words() const {
@@ -35,7 +36,8 @@ template <class T>
 class facts_of_ranks {
 public:
   // How many numbers: whole cache lines, so that what lies behind them is aligned.
-  static constexpr std::size_t each = step_facts::count * 4;
+  static constexpr std::size_t compared = step_facts::count * 4;
+  static constexpr std::size_t each = compared + 1;
   static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
 
   static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
@@ -43,12 +45,19 @@ public:
     T* at = all.data() + rank * each;
     for (const std::uint64_t word : own.words())
       for (unsigned shift = 0; shift < 64; shift += 16) *at++ = static_cast<T>(word >> shift & 0xFFFFU);
+    *at = own.asks_to_stop ? T(1) : T(0);
   }
 
   // Throws on every rank if the facts of one differ from those of rank 0.
   static void compare(std::span<const T> all, std::size_t ranks) {
     for (std::size_t rank = 1; rank < ranks; ++rank)
-      if (std::memcmp(all.data(), all.data() + rank * each, each * sizeof(T)) != 0) refuse(all, ranks);
+      if (std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) != 0) refuse(all, ranks);
+  }
+  // Does any rank ask to stop?
+  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (all[rank * each + compared] != T(0)) return true;
+    return false;
   }
 
 private:
@@ -91,21 +100,5 @@ private:
                       found + "; " + advice[fact]);
   }
 };
-
-// A number of the bits of a buffer, at the speed of memory; its size is a multiple of 64 bytes. Equal bits have equal
-// numbers, and others have others but for a chance of one in 2^64.
-inline std::uint64_t quick_checksum(std::span<const std::byte> bits) {
-  constexpr std::size_t lanes = 8;
-  std::array<std::uint64_t, lanes> state{1, 2, 3, 4, 5, 6, 7, 8};
-  for (std::size_t i = 0; i + sizeof state <= bits.size(); i += sizeof state) {
-    std::array<std::uint64_t, lanes> words{};
-    std::memcpy(words.data(), bits.data() + i, sizeof words);
-    for (std::size_t k = 0; k < lanes; ++k)
-      state[k] = std::rotl((state[k] ^ words[k]) * 0x9E3779B97F4A7C15U, 31);
-  }
-  std::uint64_t all = bits.size();
-  for (const std::uint64_t s : state) all = std::rotl((all ^ s) * 0x9E3779B97F4A7C15U, 31);
-  return all;
-}
 
 } // namespace cairn::detail

@@ -171,6 +171,11 @@ public:
   std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
 
   std::uint64_t steps() const { return steps_; } // updates so far
+
+  // Asks every rank to stop: the news goes with the next step's gradients, and when that step is made stop_requested() is true
+  // on all ranks, whichever asked. So all leave their loops after the same step. The step behind it knows nothing of it.
+  void request_stop() { wants_to_stop_ = true; }
+  bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
   double learning_rate() const { return this->learning_rate_now(); }
   void learning_rate(double rate) {
@@ -200,7 +205,7 @@ private:
   friend struct detail::replica_access;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::learning_rate_, base::options_, base::replica_;
-  using base::rows_, base::settings_, base::steps_, base::updates_;
+  using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // What judges the output of a step: see training_step::take_step.
   template <class Targets>

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include <cairn/comm/loopback.hpp>
+#include <cairn/core/checksum.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/core/view.hpp>
@@ -187,8 +188,11 @@ private:
   }
 
   step_facts facts() {
-    step_facts own{
-        .steps = steps_, .micro_batches = micro_batches_, .learning_rate = learning_rate_now(), .settings = settings_};
+    step_facts own{.steps = steps_,
+                   .micro_batches = micro_batches_,
+                   .learning_rate = learning_rate_now(),
+                   .settings = settings_,
+                   .asks_to_stop = wants_to_stop_};
     if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
       own.parameters = quick_checksum(std::as_bytes(parameters()));
     return own;
@@ -235,6 +239,8 @@ private:
     micro_batches_ = 0;
     guard_.leave();
     gradients_.on_the_way().compare(comm(), compute());
+    stops_ = gradients_.on_the_way().asks_to_stop();
+    if (stops_) wants_to_stop_ = false;
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
@@ -289,6 +295,8 @@ protected:
   double gradient_norm_ = 0;
   double applied_scale_ = 1; // what gradients() still has to multiply by
   bool reducing_ = false;
+  bool wants_to_stop_ = false; // this rank asks to, from the next step on
+  bool stops_ = false;         // a rank asked to in the last step
   callback<std::byte*, std::size_t> discarded_{};
 };
 
