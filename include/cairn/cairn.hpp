@@ -4,7 +4,6 @@
 
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
-#include <cairn/core/checksum.hpp>      // a number of some bytes
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
@@ -50,6 +49,7 @@
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
+#include <cairn/data/checksum.hpp>            // a number of some bytes
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                // a file that is there whole or not at all
@@ -175,6 +175,7 @@
 #include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
 #include <cairn/train/adam.hpp>                 // Adam
 #include <cairn/train/adamw.hpp>                // AdamW
+#include <cairn/train/all_ranks.hpp>            // what the ranks of a job do together between two steps
 #include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
 #include <cairn/train/checked_loss.hpp>         // what is no loss, as a diagnostic
 #include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, as a diagnostic
@@ -182,13 +183,18 @@
 #include <cairn/train/clip.hpp>                 // gradient clipping by norm
 #include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss
 #include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
+#include <cairn/train/early_stopping.hpp>       // a callback of fit that stops when a metric no longer improves
+#include <cairn/train/fit.hpp>                  // epochs, validation, callbacks: training as people know it
+#include <cairn/train/fit_run.hpp>              // a run of fit as its callbacks see it
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
 #include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on
 #include <cairn/train/measured_costs.hpp>       // the time of every stage on this machine
+#include <cairn/train/metrics.hpp>              // accuracy, perplexity and others over batches and ranks
 #include <cairn/train/model.hpp>                // a network that computes: parameters, buffers, evaluation
+#include <cairn/train/monitored.hpp>            // the best value so far of a metric
 #include <cairn/train/mse_loss.hpp>             // MSELoss
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
@@ -205,11 +211,14 @@
 #include <cairn/train/step_facts.hpp> // what decides a step, compared by the ranks
 #include <cairn/train/step_gradients.hpp> // where gradients lie, and how they leave
 #include <cairn/train/step_guard.hpp> // what becomes of a step that failed
+#include <cairn/train/stop_signals.hpp>         // SIGTERM and Ctrl-C, noted
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
 #include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
+#include <cairn/train/training_state.hpp>       // what a trainer is besides its tensors
 #include <cairn/train/training_step.hpp>        // how a trainer makes its steps
 #include <cairn/train/updates.hpp> // an optimizer at work on the flat buffer
+#include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 

@@ -27,6 +27,8 @@ FLOORS = {
 
 # Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
 COMPONENTS = ("blas", "safetensors", "xtensor")
+# Headers that stand on a component's.
+COMPONENT_OF = {name: "safetensors" for name in ("saved_state", "saved_states", "state_file")}
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
@@ -65,7 +67,7 @@ def room(header):
 def component(header):
     """The component a header needs, or None."""
     stem = pathlib.PurePosixPath(header).stem
-    return stem if stem in COMPONENTS else None
+    return stem if stem in COMPONENTS else COMPONENT_OF.get(stem)
 
 
 def includes(path):

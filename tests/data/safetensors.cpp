@@ -123,6 +123,8 @@ TEST_CASE("safetensors: a file that is not one is refused in words") {
   CHECK(says(std::string("\x3c\0\0\0\0\0\0\0", 8) + "{}", "is the file cut off?"));
   CHECK(says(file_of("", 0), "its header is no JSON"));
   CHECK(says(file_of("not json", 0), "its header is no JSON"));
+  CHECK(says(file_of(std::string("{}\0", 3), 0), "its header is no JSON: it has a zero byte"));
+  CHECK(says(file_of(std::string("{}\0 and more", 12), 0), "its header is no JSON: it has a zero byte"));
   CHECK(says(file_of("{\"\xff\":{}}", 0), "its header is no JSON"));
   CHECK(says(file_of("[]", 0), "expected an object in its header"));
   CHECK(says(file_of(R"({"__metadata__":{"a":1}})", 0), "expected a text as __metadata__ 'a'"));

@@ -81,7 +81,7 @@ TEST_CASE("step_facts: one rank that asks to stop is heard by all, and is no oth
   std::vector<step_facts> ranks(7);
   const auto asked = [&] { return facts_of_ranks<float>::any_asks_to_stop(sum_of<float>(ranks), ranks.size()); };
   CHECK_FALSE(asked());
-  for (const std::size_t rank : {0, 3, 6}) {
+  for (const std::size_t rank : {0U, 3U, 6U}) {
     ranks.assign(7, {});
     ranks[rank].asks_to_stop = true;
     CHECK(asked());

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include <cairn/core/batch.hpp>
-#include <cairn/core/checksum.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/data/checksum.hpp>
 #include <cairn/data/dataset.hpp>
 #include <cairn/data/input_types.hpp>
 #include <cairn/data/minibatch.hpp>
@@ -321,6 +321,15 @@ private:
   std::size_t batches_ = 0;                // in this pass, from that on
   std::size_t left_ = 0;                   // batches of this pass, the current one included
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
+};
+
+// What a state needs of a loader; one of your own has it too if it offers these.
+template <class L>
+concept resumable_loader = requires(L& own, const L& its) {
+  { its.place() } -> std::convertible_to<loader_place>;
+  { its.fingerprint(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
+  { its.size() } -> std::convertible_to<std::size_t>;
+  own.go_to(loader_place{});
 };
 
 template <class Dataset, class Sampler, std::size_t Batch>

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -65,16 +64,6 @@ inline double share_of(std::size_t right, std::size_t all) {
   return static_cast<double>(right) / static_cast<double>(all);
 }
 
-template <class Model, class... Views>
-decltype(auto) evaluate_batch(Model& net, const std::tuple<Views...>& several) {
-  return std::apply([&](const auto&... views) -> decltype(auto) { return net.evaluate(inputs(views...)); },
-                    several);
-}
-template <class Model, numbers View>
-decltype(auto) evaluate_batch(Model& net, const View& one) {
-  return net.evaluate(one);
-}
-
 } // namespace detail
 
 // The place of the largest output, along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
@@ -104,7 +93,8 @@ double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;
   std::size_t decisions = 0;
   for (const auto& batch : all) {
-    right += detail::count_right(detail::evaluate_batch(net, batch.inputs), batch.targets);
+    right += detail::with_inputs(
+        batch.inputs, [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
     decisions += batch.targets.size();
   }
   return detail::share_of(right, decisions);

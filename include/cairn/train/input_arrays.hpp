@@ -52,6 +52,16 @@ detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... array
 
 namespace detail {
 
+// Calls f with what a loader gives as inputs: one view, or several as inputs(...).
+template <class... Views, class F>
+decltype(auto) with_inputs(const std::tuple<Views...>& several, F&& f) {
+  return std::apply([&](const auto&... views) -> decltype(auto) { return f(inputs(views...)); }, several);
+}
+template <numbers View, class F>
+decltype(auto) with_inputs(const View& one, F&& f) {
+  return f(one);
+}
+
 // The types of the elements of these inputs, one for each array; none if they are no inputs.
 template <class Inputs>
 struct array_types : type_of<pack<>> {};

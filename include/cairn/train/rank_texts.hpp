@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/explain.hpp>
@@ -14,6 +15,13 @@
 #include <cairn/train/settings.hpp>
 
 namespace cairn::detail {
+
+// Names of types without this library's namespace, which type_name() leaves inside.
+inline std::string without_namespace(std::string text) {
+  constexpr std::string_view own = "cairn::";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
+  return text;
+}
 
 // What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
 // setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
@@ -31,10 +39,8 @@ struct rank_texts {
   static constexpr const char* name(std::size_t part) {
     return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
   }
-  // Names of types without this library's namespace, which type_name() leaves inside.
   void write(std::size_t part, std::string text) {
-    constexpr std::string_view own = "cairn::";
-    for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
+    text = without_namespace(std::move(text));
     texts[part] = {};
     std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
   }

@@ -157,11 +157,19 @@ private:
   taken_inputs<plan, T> inputs_{};
 };
 
-// How others reach the replica of a model or a trainer.
+// How others reach the replica of a model or a trainer, and what joins a trainer with the other ranks.
 struct replica_access {
   template <class Owner>
   static auto& of(Owner& owner) {
     return owner.replica_;
+  }
+  template <class Trainer>
+  static auto& ranks_of(Trainer& train) {
+    return train.comm();
+  }
+  template <class Trainer>
+  static auto& queue_of(Trainer& train) {
+    return train.compute();
   }
 };
 

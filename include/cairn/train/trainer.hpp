@@ -25,6 +25,7 @@
 #include <cairn/train/samples.hpp>
 #include <cairn/train/settings.hpp>
 #include <cairn/train/taken_loss.hpp>
+#include <cairn/train/training_state.hpp>
 #include <cairn/train/training_step.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
@@ -137,14 +138,21 @@ public:
     micro_batches_ = 0;
   }
 
-  // The mean loss over these samples in evaluation mode.
+  // The mean loss over these samples in evaluation mode. The second calls f(outputs, loss) before the memory of the outputs is
+  // used again, so that metrics cost no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
+    return evaluate_loss(inputs, targets, [](const tensor_view<const T>&, double) {});
+  }
+  template <step_inputs Inputs, numbers Targets, class F>
+  double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
     judge.rows(inputs, where);
     const tensor_view<const T> outputs = replica_.evaluate(inputs, where);
-    return judge(outputs.rows(), outputs.data(), nullptr);
+    const double loss = judge(outputs.rows(), outputs.data(), nullptr);
+    f(outputs, loss);
+    return loss;
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -168,6 +176,39 @@ public:
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
   std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }
+  // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
+  template <class F>
+  void for_each_optimizer_state(F&& f) {
+    for (std::size_t i = 0; i < updates_.states(); ++i)
+      this->for_each([&](named_parameter<T> q) {
+        if (q.is_frozen) return;
+        q.numbers = {updates_.state(i).data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
+        f(i, q);
+      });
+  }
+
+  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
+  // the same steps there: save_state() and load_state() (train/state_file.hpp) do it through a file. Micro-batches since the last
+  // step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  training_state state() {
+    return {.steps = steps_,
+            .seed = options_.seed,
+            .ranks = static_cast<std::uint64_t>(this->comm().size()),
+            .micro_batches = last_micro_batches_,
+            .learning_rate = learning_rate(),
+            .rate_was_set = rate_was_set_,
+            .words = detail::words_of<typename distribution::model, T>(options_, updates_.optimizer())};
+  }
+  void restore(const training_state& s) {
+    steps_ = s.steps;
+    options_.seed = s.seed;
+    if (s.rate_was_set) learning_rate(s.learning_rate);
+    rate_was_set_ = s.rate_was_set;
+    micro_batches_ = 0;
+    applied_scale_ = 1;
+  }
+  // Micro-batches that were accumulated since the last step.
+  std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
 
   std::uint64_t steps() const { return steps_; } // updates so far
@@ -178,9 +219,13 @@ public:
   bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
   double learning_rate() const { return this->learning_rate_now(); }
+  // Of the step behind so many, if the program sets no other.
+  double learning_rate_at(std::uint64_t steps) const {
+    return options_.learning_rate ? options_.learning_rate.at(steps) : updates_.optimizer().learning_rate;
+  }
   void learning_rate(double rate) {
     detail::check_number("trainer: expected a learning rate of 0 or more", rate);
-    options_.learning_rate = {};
+    rate_was_set_ = true;
     learning_rate_ = rate;
   }
   // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. Its
@@ -204,7 +249,8 @@ public:
 private:
   friend struct detail::replica_access;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::learning_rate_, base::options_, base::replica_;
+  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
+  using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // What judges the output of a step: see training_step::take_step.

@@ -11,10 +11,10 @@
 #include <variant>
 
 #include <cairn/comm/loopback.hpp>
-#include <cairn/core/checksum.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/data/checksum.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/solved_step.hpp>
@@ -123,7 +123,7 @@ protected:
   }
 
   double learning_rate_now() const {
-    return options_.learning_rate ? options_.learning_rate.at(steps_) : learning_rate_;
+    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
   }
 
   // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
@@ -236,6 +236,7 @@ private:
   // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
   // right.
   void begin_update() {
+    last_micro_batches_ = micro_batches_;
     micro_batches_ = 0;
     guard_.leave();
     gradients_.on_the_way().compare(comm(), compute());
@@ -277,6 +278,8 @@ private:
   static constexpr std::uint64_t micro_batch_stride = 1U << 16;
 
 protected:
+  friend struct replica_access;
+
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
   options options_;
@@ -287,10 +290,12 @@ protected:
   flat_gradients gradients_;
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   step_guard guard_{};
-  std::size_t micro_batches_ = 0;
+  std::size_t micro_batches_ = 0;      // since the last step
+  std::size_t last_micro_batches_ = 1; // of the last step
   std::size_t rows_ = 0; // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
+  bool rate_was_set_ = false; // by the program, whatever the schedule says
   std::uint64_t settings_;
   double gradient_norm_ = 0;
   double applied_scale_ = 1; // what gradients() still has to multiply by

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <cairn/core/checksum.hpp>
+#include <cairn/data/checksum.hpp>
 #include <doctest/doctest.h>
 
 using namespace cairn::detail;

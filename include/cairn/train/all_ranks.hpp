@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <cairn/core/error.hpp>
+#include <cairn/train/handshake.hpp>
+#include <cairn/train/replica.hpp>
+
+namespace cairn::detail {
+
+// What the ranks of a job do together between two steps. Every rank makes the same calls; a job of one rank makes them too,
+// and they cost nothing.
+
+template <class Trainer>
+int rank_of(Trainer& train) {
+  return replica_access::ranks_of(train).rank();
+}
+
+// Replaces the text by that of rank 0.
+template <class Trainer>
+void take_from_first_rank(Trainer& train, std::string& text) {
+  auto& ranks = replica_access::ranks_of(train);
+  auto& queue = replica_access::queue_of(train);
+  if (ranks.size() == 1) return;
+  std::uint64_t size = text.size();
+  broadcast(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
+  text.resize(static_cast<std::size_t>(size));
+  broadcast(ranks, queue, std::as_writable_bytes(std::span{text}));
+}
+
+// Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there.
+template <class Trainer, class F>
+void on_first_rank(Trainer& train, F&& f) {
+  std::string failure;
+  if (rank_of(train) == 0) {
+    std::exception_ptr thrown;
+    try {
+      std::forward<F>(f)();
+    } catch (const std::exception& fault) {
+      thrown = std::current_exception();
+      failure = fault.what();
+      if (failure.empty()) failure = "an exception without a text";
+    }
+    std::string told = failure;
+    take_from_first_rank(train, told);
+    if (thrown) std::rethrow_exception(thrown);
+    return;
+  }
+  take_from_first_rank(train, failure);
+  if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
+}
+
+// Replaces each number by its sum over the ranks; the same bits on all of them.
+template <class Trainer>
+void sum_over_ranks(Trainer& train, std::span<double> numbers) {
+  auto& ranks = replica_access::ranks_of(train);
+  auto& queue = replica_access::queue_of(train);
+  if (ranks.size() == 1 || numbers.empty()) return;
+  auto sent = ranks.all_reduce(queue, numbers);
+  sent.wait(queue);
+}
+
+} // namespace cairn::detail

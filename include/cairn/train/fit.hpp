@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/data/loader.hpp>
+#include <cairn/train/all_ranks.hpp>
+#include <cairn/train/fit_run.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/stop_signals.hpp>
+
+namespace cairn {
+
+// How a run ended.
+struct fit_result {
+  std::string why;                                // "max_epochs", "max_steps", "early stopping: ...", "SIGTERM"
+  bool interrupted = false;                       // by a signal: there is more to do
+  std::uint64_t steps = 0;                        // of the trainer
+  std::size_t epochs = 0;                         // that are whole, those before a resume included
+  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call has ended
+
+  // A metric of the last epoch; NaN if there is none of this name.
+  double metric(std::string_view name) const {
+    if (!history.empty())
+      for (const auto& [known, value] : history.back())
+        if (known == name) return value;
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+namespace detail {
+
+// The loop behind fit().
+template <class Trainer, class Loader, class... Callbacks>
+class fit_loop {
+public:
+  fit_loop(Trainer& train, Loader& batches, const fit_options& chosen, Callbacks&... callbacks)
+      : callbacks_(callbacks...), run_(train, batches, chosen) {
+    const std::size_t micro_batches = chosen.accumulate_grad_batches;
+    if (micro_batches == 0 || (Trainer::fused && micro_batches > 1))
+      throw input_error("fit: expected accumulate_grad_batches of 1" +
+                        std::string(Trainer::fused ? ", as a fused update cannot accumulate" : " or more") + ", found " +
+                        std::to_string(micro_batches));
+    if (chosen.check_val_every_n_epoch == 0 || chosen.log_every_n_steps == 0)
+      throw input_error("fit: expected check_val_every_n_epoch and log_every_n_steps of 1 or more, found 0");
+    run_.write_notes_ = {[](void* self, state_notes& out) { static_cast<fit_loop*>(self)->write_notes(out); }, this};
+    run_.read_notes_ = {[](void* self, const state_notes& in) { static_cast<fit_loop*>(self)->read_notes(in); }, this};
+  }
+  fit_loop(const fit_loop&) = delete;
+  fit_loop& operator=(const fit_loop&) = delete;
+
+  fit_result operator()() {
+    if (run_.options_.handle_signals) signals_.emplace();
+    if (run_.options_.fast_dev_run) return tried();
+    each([this](auto& c) { if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_); });
+    enter(run_.batches_.place());
+    each([this](auto& c) { if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_); });
+    if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+    while (run_.why_.empty()) {
+      if (run_.batches_.place().epoch >= run_.options_.max_epochs) run_.stop("max_epochs");
+      else one_epoch();
+    }
+    each([this](auto& c) { if constexpr (requires { c.on_end(run_); }) c.on_end(run_); });
+    return finished();
+  }
+
+private:
+  using run_type = fit_run<Trainer, Loader>;
+
+  template <class F>
+  void each(F&& f) {
+    std::apply([&](auto&... c) { (f(c), ...); }, callbacks_);
+  }
+  void write_notes(state_notes& out) {
+    each([&](auto& c) { if constexpr (requires { c.write_notes(out); }) c.write_notes(out); });
+  }
+  void read_notes(const state_notes& in) {
+    each([&](auto& c) { if constexpr (requires { c.read_notes(in); }) c.read_notes(in); });
+  }
+
+  void enter(const loader_place& at) {
+    const std::size_t together = run_.options_.accumulate_grad_batches;
+    run_.epoch_ = static_cast<std::size_t>(at.epoch);
+    run_.steps_in_epoch_ = (run_.batches_.size() + together - 1) / together;
+    run_.step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
+    run_.metrics_.clear();
+    run_.validated_ = false;
+    if (at.batch == 0) run_.loss_sum_ = run_.row_sum_ = 0;
+  }
+
+  void one_epoch() {
+    const loader_place at = run_.batches_.place();
+    enter(at);
+    if (at.batch == 0) each([this](auto& c) { if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_); });
+    const std::size_t size = run_.batches_.size();
+    if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
+    std::size_t index = static_cast<std::size_t>(at.batch);
+    double losses = 0, rows = 0; // of this step
+    for (const auto& batch : run_.batches_) {
+      const std::size_t together = run_.options_.accumulate_grad_batches;
+      const bool is_last = ++index % together == 0 || index == size;
+      run_.rate_ = run_.train_.learning_rate();
+      const double loss = one_batch(batch, is_last);
+      const auto count = static_cast<double>(batch.rows());
+      losses += loss * count;
+      rows += count;
+      if (!is_last) continue;
+      step_is_made(std::exchange(losses, 0.0), std::exchange(rows, 0.0));
+      if (!run_.why_.empty() && index != size) return;
+    }
+    epoch_is_over();
+  }
+  template <class Batch>
+  double one_batch(const Batch& batch, bool is_last) {
+    return with_inputs(batch.inputs, [&](const auto& all) {
+      if constexpr (!Trainer::fused)
+        if (!is_last) return run_.train_.accumulate(all, batch.targets);
+      return run_.train_.step(all, batch.targets);
+    });
+  }
+
+  void step_is_made(double losses, double rows) {
+    ++run_.step_of_epoch_;
+    run_.loss_ = losses / rows;
+    run_.rows_ = static_cast<std::size_t>(rows);
+    run_.loss_sum_ += losses;
+    run_.row_sum_ += rows;
+    if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
+    each([this](auto& c) { if constexpr (requires { c.on_step(run_); }) c.on_step(run_); });
+    if (run_.step() % run_.options_.log_every_n_steps == 0) {
+      run_.metrics_.clear();
+      run_.add_metric("train_loss", run_.loss_);
+      run_.add_metric("learning_rate", run_.rate_);
+      each([this](auto& c) { if constexpr (requires { c.on_log(run_); }) c.on_log(run_); });
+    }
+    if (run_.train_.stop_requested()) {
+      run_.interrupted_ = true;
+      const int number = signals_ ? signals_->arrived() : 0;
+      run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
+    }
+    if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+  }
+
+  void epoch_is_over() {
+    run_.metrics_.clear();
+    std::array<double, 2> sums{run_.loss_sum_, run_.row_sum_};
+    sum_over_ranks(run_.train_, sums);
+    run_.add_metric("train_loss", sums[0] / sums[1]);
+    run_.add_metric("learning_rate", run_.rate_);
+    if ((run_.epoch_ + 1) % run_.options_.check_val_every_n_epoch == 0) validate();
+    each([this](auto& c) { if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_); });
+    each([this](auto& c) { if constexpr (requires { c.on_save(run_); }) c.on_save(run_); });
+    history_.push_back(run_.metrics_);
+  }
+  void validate() {
+    const std::size_t before = run_.metrics_.size();
+    each([this](auto& c) { if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_); });
+    run_.validated_ = run_.metrics_.size() > before;
+  }
+
+  // A step and a validation, of which nothing is logged or saved.
+  fit_result tried() {
+    enter(run_.batches_.place());
+    for (const auto& batch : run_.batches_) {
+      run_.loss_ = one_batch(batch, true);
+      break;
+    }
+    run_.add_metric("train_loss", run_.loss_);
+    validate();
+    run_.stop("fast_dev_run");
+    history_.push_back(run_.metrics_);
+    return finished();
+  }
+  fit_result finished() {
+    return {run_.why_, run_.interrupted_, run_.train_.steps(), static_cast<std::size_t>(run_.batches_.place().epoch),
+            std::move(history_)};
+  }
+
+  std::tuple<Callbacks&...> callbacks_;
+  run_type run_;
+  std::optional<stop_signals> signals_;
+  std::vector<std::vector<metric_value>> history_;
+};
+
+} // namespace detail
+
+// Trains over a loader's epochs until there were max_epochs or max_steps, a callback stops it, or a signal does:
+//
+//   const fit_result all = fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
+//                              early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
+//
+// It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
+// and options alike; rank 0's callbacks write and show.
+//
+// A callback is an object of any type with some of these members, which are called in the order of the arguments; `run` is a
+// fit_run<...>&, so they are templates or take auto&:
+//   on_resume(run)       before anything else; may load a state
+//   on_begin(run)        when it is known where the run begins
+//   on_epoch_begin(run)  but not of an epoch that is taken up in its middle
+//   on_step(run)         after every step
+//   on_log(run)          after every log_every_n_steps steps; run.metrics() are those of the step
+//   on_validate(run)     after every check_val_every_n_epoch epochs; adds metrics
+//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch
+//   on_save(run)         behind all on_epoch, so that a state has what they decided
+//   on_end(run)          behind the last step, but not when an exception passes
+//   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
+template <class Trainer, resumable_loader Loader, class... Callbacks>
+fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
+  return detail::fit_loop<Trainer, Loader, std::remove_reference_t<Callbacks>...>(train, batches, options, callbacks...)();
+}
+
+} // namespace cairn

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cairn/net/frame.hpp>
+#include <cairn/train/all_ranks.hpp>
+#include <cairn/train/monitored.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/training_state.hpp>
+
+namespace cairn {
+
+namespace detail {
+template <class Trainer, class Loader, class... Callbacks>
+class fit_loop;
+} // namespace detail
+
+// What fit() does: the names and defaults are those of Lightning's Trainer. Clipping, the schedule of learning rates and the seed
+// are told to the trainer.
+struct fit_options {
+  std::size_t max_epochs = 1000;
+  std::uint64_t max_steps = std::numeric_limits<std::uint64_t>::max(); // of the trainer, those before a resume included
+  std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
+  std::size_t check_val_every_n_epoch = 1;
+  std::size_t log_every_n_steps = 50;
+  bool fast_dev_run = false;   // one step and one epoch: does the program work at all?
+  bool handle_signals = true;  // SIGTERM and SIGINT end the run after a step, in order
+};
+
+// A run of fit() as its callbacks see it.
+template <class Trainer, class Loader>
+class fit_run {
+public:
+  using trainer_type = Trainer;
+  using loader_type = Loader;
+
+  Trainer& train() { return train_; }
+  Loader& batches() { return batches_; }
+  const fit_options& options() const { return options_; }
+
+  int rank() const { return rank_; } // of this replica; 0 writes and shows
+  int ranks() const { return ranks_; }
+  std::size_t epoch() const { return epoch_; } // from 0
+  std::size_t epochs() const { return options_.max_epochs; }
+  std::uint64_t step() const { return train_.steps(); }
+  std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
+  std::size_t steps_in_epoch() const { return steps_in_epoch_; }
+  std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
+  std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
+  double loss() const { return loss_; } // of this rank's last step, the mean over its micro-batches
+  double learning_rate() const { return train_.learning_rate(); } // of the next step
+  double last_rate() const { return rate_; } // of the last step
+
+  // In on_log those of the step: train_loss of this rank, learning_rate. From on_validate on all of the epoch: train_loss, the
+  // mean over its samples and over all ranks, learning_rate, and what callbacks have added.
+  std::span<const metric_value> metrics() const { return metrics_; }
+  void add_metric(std::string name, double value) { metrics_.emplace_back(std::move(name), value); }
+  bool validated() const { return validated_; } // this epoch
+
+  // Ends the run when the callbacks of now are through. Every rank has to call it alike; for one rank's own wish there is
+  // trainer::request_stop().
+  void stop(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+  }
+  const std::string& why() const { return why_; }
+  bool interrupted() const { return interrupted_; }
+
+  // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
+  state_notes notes() {
+    state_notes out;
+    std::array<double, 2> sums{loss_sum_, row_sum_};
+    detail::sum_over_ranks(train_, sums);
+    if (step_of_epoch_ > 0 && step_of_epoch_ < steps_in_epoch_) {
+      out["fit.sum of losses"] = sums[0];
+      out["fit.rows"] = sums[1];
+    }
+    write_notes_(out);
+    return out;
+  }
+  void take_notes(const state_notes& notes) {
+    const auto number = [&](const char* name) {
+      const auto found = notes.find(name);
+      return found == notes.end() || rank_ != 0 ? 0.0 : found->second; // the sums of all ranks go on on one
+    };
+    loss_sum_ = number("fit.sum of losses");
+    row_sum_ = number("fit.rows");
+    read_notes_(notes);
+  }
+
+private:
+  template <class Train, class Batches, class... Callbacks>
+  friend class detail::fit_loop;
+
+  fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
+      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
+        ranks_(detail::replica_access::ranks_of(train).size()) {}
+
+  Trainer& train_;
+  Loader& batches_;
+  fit_options options_;
+  int rank_;
+  int ranks_;
+  std::size_t epoch_ = 0;
+  std::size_t step_of_epoch_ = 0;
+  std::size_t steps_in_epoch_ = 0;
+  std::size_t rows_ = 0;
+  double loss_ = 0;
+  double rate_ = 0;
+  double loss_sum_ = 0; // over the samples of this epoch
+  double row_sum_ = 0;
+  std::vector<metric_value> metrics_;
+  std::string why_;
+  bool interrupted_ = false;
+  bool validated_ = false;
+  detail::callback<state_notes&> write_notes_{};
+  detail::callback<const state_notes&> read_notes_{};
+};
+
+} // namespace cairn

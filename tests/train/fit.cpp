@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/train/fit.hpp>
+
+#include <cmath>
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+#include <cairn/train/ddp.hpp>
+#include <doctest/doctest.h>
+
+#include "default_signals.hpp"
+#include "training.hpp"
+
+using namespace cairn;
+using testing::classes;
+using testing::features;
+using testing::samples;
+using testing::text_of;
+
+namespace {
+
+using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
+using plain = trainer<Net, CrossEntropyLoss, SGD, batch<8>>;
+using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
+
+struct digits {
+  samples<> s;
+  tensor_dataset<float, int> data;
+  explicit digits(std::size_t count, std::uint32_t stream = 3) : s(count, stream), data(shape{features}, s.x, 1, s.y) {}
+};
+auto reading(const digits& d) {
+  return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+}
+
+// Notes which members were called, and what the run was then.
+struct recorded {
+  std::vector<std::string> calls;
+  std::vector<double> losses;
+
+  template <class Run>
+  void note(const char* what, Run& run) {
+    calls.push_back(what + std::string(" ") + std::to_string(run.epoch()) + "." + std::to_string(run.step_of_epoch()) + " " +
+                    std::to_string(run.step()));
+  }
+  void on_resume(auto& run) { note("resume", run); }
+  void on_begin(auto& run) { note("begin", run); }
+  void on_epoch_begin(auto& run) { note("epoch_begin", run); }
+  void on_step(auto& run) {
+    note("step", run);
+    losses.push_back(run.loss());
+  }
+  void on_log(auto& run) { note("log", run); }
+  void on_validate(auto& run) { note("validate", run); }
+  void on_epoch(auto& run) { note("epoch", run); }
+  void on_save(auto& run) { note("save", run); }
+  void on_end(auto& run) { note("end", run); }
+};
+
+struct killed {
+  int rank;
+  void on_step(auto& run) {
+    if (run.step() == 3 && run.rank() == rank) ::kill(::getpid(), SIGTERM);
+  }
+};
+
+std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }
+
+} // namespace
+
+TEST_CASE("fit: makes the steps of a loop over the loader, and calls what a callback has") {
+  const digits d(20); // three batches an epoch
+  plain by_hand{testing::momentum, {.seed = 1}};
+  auto a = reading(d);
+  std::vector<double> losses;
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (const auto& [x, y] : a) losses.push_back(by_hand.step(x, y));
+
+  plain train{testing::momentum, {.seed = 1}};
+  auto b = reading(d);
+  recorded seen;
+  struct {
+  } has_nothing;
+  const fit_result all = fit(train, b, {.max_epochs = 2, .check_val_every_n_epoch = 2, .log_every_n_steps = 4}, has_nothing, seen);
+  CHECK(numbers_of(train) == numbers_of(by_hand));
+  CHECK(seen.losses == losses);
+  CHECK(seen.calls == std::vector<std::string>{"resume 0.0 0", "begin 0.0 0", "epoch_begin 0.0 0", "step 0.1 1", "step 0.2 2",
+                                               "step 0.3 3", "epoch 0.3 3", "save 0.3 3", "epoch_begin 1.0 3", "step 1.1 4",
+                                               "log 1.1 4", "step 1.2 5", "step 1.3 6", "validate 1.3 6", "epoch 1.3 6",
+                                               "save 1.3 6", "end 1.3 6"});
+  CHECK(all.why == "max_epochs");
+  CHECK_FALSE(all.interrupted);
+  CHECK(all.steps == 6);
+  CHECK(all.epochs == 2);
+  REQUIRE(all.history.size() == 2);
+  // 8, 8 and 4 samples.
+  CHECK(all.metric("train_loss") == doctest::Approx((losses[3] * 8 + losses[4] * 8 + losses[5] * 4) / 20).epsilon(1e-12));
+  CHECK(all.metric("learning_rate") == 0.1);
+  CHECK(std::isnan(all.metric("val_loss")));
+}
+
+TEST_CASE("fit: micro-batches, a limit of steps, and what makes no sense") {
+  const digits d(20);
+  plain by_hand{testing::momentum, {.seed = 1}};
+  auto a = reading(d);
+  auto next = a.begin(); // batches of 8, 8 and 4: a step of two, then one of the last
+  by_hand.accumulate(next->inputs, next->targets);
+  ++next;
+  by_hand.step(next->inputs, next->targets);
+  ++next;
+  by_hand.step(next->inputs, next->targets);
+  plain train{testing::momentum, {.seed = 1}};
+  auto b = reading(d);
+  recorded seen;
+  fit(train, b, {.max_epochs = 1, .accumulate_grad_batches = 2}, seen);
+  CHECK(numbers_of(train) == numbers_of(by_hand));
+  CHECK(seen.calls[3] == "step 0.1 1");
+  CHECK(seen.calls[4] == "step 0.2 2");
+
+  CHECK(fit(train, b, {.max_steps = 6}).why == "max_steps"); // from where the loader stands
+  CHECK(train.steps() == 6);
+  CHECK(b.place() == loader_place{2, 1});
+  CHECK(fit(train, b, {.max_steps = 6}).steps == 6);
+  CHECK(fit(train, b, {.max_epochs = 2}).why == "max_epochs"); // it stands behind them
+  CHECK(train.steps() == 6);
+
+  CHECK(testing::has(text_of([&] { fit(train, b, {.accumulate_grad_batches = 0}); }), "accumulate_grad_batches of 1 or more, found 0"));
+  CHECK(testing::has(text_of([&] { fit(train, b, {.log_every_n_steps = 0}); }), "log_every_n_steps of 1 or more"));
+  trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<8>> fused{testing::momentum};
+  CHECK(testing::has(text_of([&] { fit(fused, b, {.accumulate_grad_batches = 2}); }), "a fused update cannot accumulate, found 2"));
+  const digits none(0);
+  auto empty = reading(none);
+  CHECK(testing::has(text_of([&] { fit(train, empty, {}); }), "expected at least one batch in an epoch"));
+}
+
+TEST_CASE("fit: a signal ends the run of all ranks after the same step") {
+  const digits d(16);
+  const testing::default_signals defaults;
+  std::vector<fit_result> all(2);
+  threads{2}.run([&](threads::rank& rank) {
+    distributed train{rank, testing::momentum};
+    auto batches = loader{d.data, sampler{rank}, batch<8>{}};
+    all[static_cast<std::size_t>(rank.rank())] = fit(train, batches, {.max_epochs = 50}, killed{1});
+  });
+  for (const fit_result& one : all) {
+    CHECK(one.why == "SIGTERM");
+    CHECK(one.interrupted);
+    CHECK(one.steps == all[0].steps);
+    CHECK((one.steps == 4 || one.steps == 5)); // rank 0 may have looked before it came
+  }
+  CHECK(testing::default_signals::is_default(SIGTERM));
+
+  plain train{testing::momentum};
+  auto batches = reading(d);
+  CHECK(fit(train, batches, {.max_epochs = 3}).why == "max_epochs"); // it is not remembered
+}
+
+TEST_CASE("fit: fast_dev_run makes one step, validates and writes nothing") {
+  const digits d(16);
+  plain train{testing::momentum};
+  auto batches = reading(d);
+  recorded seen;
+  const auto all = fit(train, batches, {.fast_dev_run = true}, seen);
+  CHECK(all.why == "fast_dev_run");
+  CHECK(train.steps() == 1);
+  CHECK(seen.calls == std::vector<std::string>{"validate 0.0 1"});
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/train/saved_state.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/train/adamw.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/model.hpp>
+#include <doctest/doctest.h>
+
+#include "../data/folder.hpp"
+#include "training.hpp"
+
+using namespace cairn;
+using testing::classes;
+using testing::features;
+using testing::has;
+using testing::samples;
+using testing::text_of;
+
+namespace {
+
+using Net = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Dropout<>, Repeat<2, Residual<Linear<8, 8>, ReLU>>,
+                       Linear<8, classes>>;
+template <class Model, class Optimizer = AdamW>
+using training = trainer<Model, CrossEntropyLoss, Optimizer, batch<8>>;
+using plain = training<Net>;
+using other_policy = training<fused_update<checkpoint<sqrt_n, Net>>>;
+using distributed = training<ddp<checkpoint<recompute_all, Net>, threads::rank>>;
+
+constexpr AdamW adamw{.learning_rate = 0.01, .weight_decay = 0.1};
+constexpr cosine_rate falling{.learning_rate = 0.02, .total_steps = 12, .warm_up = 3};
+
+// 30 samples: four batches an epoch for one rank, two for each of two.
+struct digits {
+  samples<> s{30, 3};
+  tensor_dataset<float, int> data{shape{features}, s.x, 1, s.y};
+};
+
+// Everything that a step changes.
+template <class Trainer>
+std::vector<float> everything(Trainer& train) {
+  std::vector<float> out(train.parameters().begin(), train.parameters().end());
+  out.insert(out.end(), train.buffers().begin(), train.buffers().end());
+  train.for_each_optimizer_state([&](std::size_t, const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
+  return out;
+}
+
+// Steps over the loader until so many were made, from where it stands.
+template <class Trainer, class Loader>
+void go_on(Trainer& train, Loader& batches, std::uint64_t until) {
+  while (train.steps() < until)
+    for (const auto& [x, y] : batches) {
+      train.step(x, y);
+      if (train.steps() == until) return;
+    }
+}
+auto reading(const digits& d, std::uint64_t seed = 5) {
+  return loader{d.data, sampler{sampler_options{.seed = seed}}, batch<8>{}, {.prefetch = 0}};
+}
+
+} // namespace
+
+TEST_CASE("saved_state: a run that stops after any step goes on with the same bits, under another policy too") {
+  const folder here;
+  const digits d;
+  const std::string path = here.path / "run.state";
+  plain whole{adamw, {.seed = 3, .learning_rate = falling}};
+  auto all = reading(d);
+  plain first{adamw, {.seed = 3, .learning_rate = falling}};
+  auto part = reading(d);
+  std::vector<std::vector<float>> after{everything(whole)};
+  for (std::uint64_t step = 1; step <= 9; ++step) {
+    // A loop of its own that is left after each step would begin the next epoch: so the loader is sent back to its place.
+    const loader_place next = all.place();
+    go_on(whole, all.go_to(next), step);
+    after.push_back(everything(whole));
+  }
+  for (std::uint64_t stop = 0; stop <= 9; ++stop) {
+    plain one{adamw, {.seed = 3, .learning_rate = falling}};
+    auto batches = reading(d);
+    go_on(one, batches, stop);
+    CHECK(everything(one) == after[stop]);
+    save_state(one, batches, path, {{"best", 0.1 * static_cast<double>(stop)}, {"none", -1.0 / 0.0}});
+
+    plain two{adamw, {.seed = 77, .learning_rate = falling}};
+    auto rest = reading(d);
+    const saved_place found = load_state(two, rest, path);
+    CHECK(found.next == loader_place{stop / 4, stop % 4});
+    CHECK(found.notes == state_notes{{"best", 0.1 * static_cast<double>(stop)}, {"none", -1.0 / 0.0}});
+    CHECK(two.steps() == stop);
+    CHECK(everything(two) == after[stop]);
+    go_on(two, rest, 9);
+    CHECK(everything(two) == after[9]);
+
+    other_policy three{adamw, {.seed = 78, .learning_rate = falling}};
+    auto again = reading(d);
+    load_state(three, again, path);
+    go_on(three, again, 9);
+    CHECK(everything(three) == after[9]);
+  }
+  CHECK(here.files() == 1);
+}
+
+TEST_CASE("saved_state: a rate that the program has set, and one that it has not") {
+  const folder here;
+  const samples s(8, 1);
+  const std::string path = here.path / "run.state";
+  plain one{adamw, {.seed = 3, .learning_rate = falling}};
+  one.learning_rate(0.125);
+  one.step(s.x, s.y);
+  save_state(one, path);
+  plain two{adamw, {.seed = 4, .learning_rate = falling}};
+  CHECK(load_state(two, path).trainer.rate_was_set);
+  CHECK(two.learning_rate() == 0.125);
+  CHECK(one.step(s.x, s.y) == two.step(s.x, s.y));
+  CHECK(everything(one) == everything(two));
+
+  plain scheduled{adamw, {.learning_rate = falling}};
+  scheduled.step(s.x, s.y);
+  save_state(scheduled, path);
+  load_state(two, path); // which had a rate of its own
+  CHECK(two.learning_rate() == falling.at(1));
+}
+
+TEST_CASE("saved_state: ranks stop after any step and go on with the same bits") {
+  const folder here;
+  const digits d;
+  std::vector<std::vector<float>> after(6);
+  std::vector<float> resumed(1);
+  const auto loader_of = [&](threads::rank& rank) {
+    return loader{d.data, sampler{rank, 0, {.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+  };
+  threads{2}.run([&](threads::rank& rank) {
+    distributed train{rank, adamw, {.seed = 3, .learning_rate = falling}};
+    auto batches = loader_of(rank);
+    for (std::uint64_t step = 0; step < after.size(); ++step) {
+      const loader_place next = batches.place();
+      go_on(train, batches.go_to(next), step);
+      save_state(train, batches, here.path / std::to_string(step));
+      if (rank.rank() == 0) after[step] = everything(train);
+    }
+  });
+  for (std::uint64_t stop = 0; stop < after.size(); ++stop) {
+    threads{2}.run([&](threads::rank& rank) {
+      distributed train{rank, adamw, {.seed = 4, .learning_rate = falling}};
+      auto batches = loader_of(rank);
+      const saved_place found = load_state(train, batches, here.path / std::to_string(stop));
+      CHECK(found.trainer.ranks == 2);
+      go_on(train, batches, 5);
+      if (rank.rank() == 0) resumed = everything(train);
+    });
+    CHECK(resumed == after[5]);
+  }
+
+  // One rank goes on where two were: only where a step sees the same samples, so not in the middle of an epoch.
+  plain alone{adamw, {.learning_rate = falling}};
+  auto batches = reading(d);
+  const auto fault = [&](const char* state, std::size_t micro_batches) {
+    return text_of([&] { load_state(alone, batches, here.path / state, {.micro_batches = micro_batches}); });
+  };
+  CHECK(has(fault("2", 1), "saved with 2 ranks and 1 micro-batches in a step, found 1 ranks and state_options::micro_batches = 1: "
+                           "a step would see other samples; make ranks x micro-batches 2"));
+  CHECK(has(fault("3", 2), "saved by 2 ranks in the middle of epoch 1, found 1, which share the samples otherwise"));
+  CHECK(fault("4", 2).empty());
+  CHECK(everything(alone) == after[4]);
+  CHECK(batches.place() == loader_place{2, 0});
+}
+
+TEST_CASE("saved_state: what does not go on as it was is refused, and nothing has changed") {
+  const folder here;
+  const digits d;
+  const std::string path = here.path / "run.state";
+  plain saved{adamw, {.seed = 3, .learning_rate = falling, .clip = {1}}};
+  auto batches = reading(d);
+  for (const auto& [x, y] : batches) {
+    saved.step(x, y);
+    if (saved.steps() == 2) save_state(saved, batches, path);
+  }
+  const auto refused = [&](auto& train, const char* why) {
+    const auto before = everything(train);
+    const std::string text = text_of([&] { load_state(train, path); });
+    CHECK(has(text, "load_state: '" + path + "': "));
+    CHECK_MESSAGE(has(text, why), text);
+    CHECK(everything(train) == before);
+    CHECK(train.steps() == 0);
+  };
+  training<Sequential<Linear<features, 8>, BatchNorm1d<8>, GELU, Dropout<>, Repeat<2, Residual<Linear<8, 8>, ReLU>>,
+                      Linear<8, classes>>>
+      other_net{adamw, {.learning_rate = falling, .clip = {1}}};
+  refused(other_net, "it is of another network: expected ");
+  training<Net, SGD> other_optimizer{SGD{.learning_rate = 0.01}, {.learning_rate = falling, .clip = {1}}};
+  refused(other_optimizer, "it is of another optimizer: expected SGD(0.01, 0, 0, 0, 0) from a rate of 0.01, found AdamW(");
+  plain other_clip{adamw, {.learning_rate = falling}};
+  refused(other_clip, "it is of another clipping: expected max_norm 0, found max_norm 1; state_options::other_settings");
+  plain no_schedule{adamw, {.clip = {1}}};
+  refused(no_schedule, "it is of another schedule of rates: expected none, found one that begins with 0.00666");
+  cosine_rate longer = falling;
+  longer.total_steps = 13;
+  plain other_schedule{adamw, {.learning_rate = longer, .clip = {1}}};
+  CHECK(longer.at(2) == falling.at(2));
+  load_state(other_schedule, path); // they are the same up to here
+  longer.warm_up = 4;
+  longer.start_factor = falling.at(0) / falling.learning_rate;
+  plain other_rate{adamw, {.learning_rate = longer, .clip = {1}}};
+  refused(other_rate, "the learning rate behind step 2 was 0.01555");
+  CHECK(load_state(other_clip, path, {.other_settings = true}).trainer.steps == 2);
+
+  // Loaders.
+  plain same{adamw, {.learning_rate = falling, .clip = {1}}};
+  auto other_order = reading(d, 6);
+  CHECK(has(text_of([&] { load_state(same, other_order, path); }), "would read other samples in epoch 0"));
+  const tensor_dataset<float, int> fewer{
+      shape{features}, std::vector(d.s.x.begin(), d.s.x.begin() + 16 * features), 1, std::vector(d.s.y.begin(), d.s.y.begin() + 16)};
+  loader short_one{fewer, sampler{sampler_options{.seed = 5}}, batch<8>{}};
+  CHECK(has(text_of([&] { load_state(same, short_one, path); }), "expected a loader of 4 batches an epoch, found 2"));
+  CHECK(same.steps() == 0);
+  save_state(saved, path);
+  CHECK(has(text_of([&] { load_state(same, short_one, path); }), "saved without a loader"));
+
+  // In the middle of a step.
+  const samples s(8, 1);
+  saved.accumulate(s.x, s.y);
+  CHECK(has(text_of([&] { save_state(saved, path); }), "found 1; save after step(), or call drop_micro_batches()"));
+}
+
+TEST_CASE("saved_state: a damaged file is refused wherever the damage is") {
+  const folder here;
+  const std::string path = here.path / "run.state";
+  const samples s(8, 1);
+  training<Sequential<Linear<features, classes>>, SGD> small{testing::momentum};
+  small.step(s.x, s.y);
+  save_state(small, path);
+  const std::string whole = contents(path);
+  const auto before = everything(small);
+  const auto fault = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    const std::string text = text_of([&] { load_state(small, path); });
+    CHECK((text.empty() || has(text, path)));
+    return text;
+  };
+  CHECK(fault(whole).empty());
+  for (std::size_t size = 0; size < whole.size(); size += 1 + size / 50) CHECK(!fault(whole.substr(0, size)).empty());
+  CHECK(!fault(whole + "x").empty());
+  // Every bit of the header's first bytes and of the elements; elsewhere one of each byte. A space of the header that becomes
+  // another one changes nothing.
+  const std::size_t header = whole.find_last_of('}') + 1;
+  for (std::size_t at = 0; at < whole.size(); ++at)
+    for (const unsigned bit : {1U, 2U, 4U, 8U, 16U, 32U, 64U, 128U}) {
+      if (at > 8 && at < header && bit != (1U << at % 8)) continue;
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ bit);
+      const bool is_space = whole[at] == ' ' && (flipped[at] == '\t' || flipped[at] == '\r' || flipped[at] == '\n');
+      if (fault(flipped).empty() && !is_space) FAIL("bit ", bit, " of byte ", at, " of ", whole.size());
+    }
+  CHECK(everything(small) == before);
+  CHECK(fault("weights").find("load_state") == std::string::npos); // no safetensors file: said by that reader
+  save_weights(small, path);
+  CHECK(has(text_of([&] { load_state(small, path); }), "it is no state; weights alone are read by load_weights()"));
+}
+
+TEST_CASE("saved_state: weights are taken from a state as from any other file") {
+  const folder here;
+  const std::string path = here.path / "run.state";
+  const samples s(8, 1);
+  plain train{adamw};
+  train.step(s.x, s.y);
+  save_state(train, path);
+  model<Net, batch<8>> net;
+  CHECK(load_weights(net, path).is_all());
+  const auto a = net.evaluate(s.x), b = train.evaluate(s.x);
+  CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+}
+
+TEST_CASE("saved_state: what cannot be written throws on every rank, and leaves the old state") {
+  const folder here;
+  const std::string path = here.path / "run.state", nowhere = here.path / "no" / "run.state";
+  std::vector<std::string> faults(2);
+  threads{2}.run([&](threads::rank& rank) {
+    distributed train{rank, adamw};
+    save_state(train, path);
+    faults[static_cast<std::size_t>(rank.rank())] = text_of([&] { save_state(train, nowhere); });
+    const samples s(8, static_cast<std::uint32_t>(rank.rank()));
+    train.step(s.x, s.y); // the trainers go on
+    CHECK(text_of([&] { load_state(train, path); }).empty());
+    CHECK(train.steps() == 0);
+  });
+  CHECK(has(faults[0], "write_file_atomically: cannot create a file beside '" + nowhere));
+  CHECK(has(faults[1], "rank 0 failed, and with it all ranks: write_file_atomically: cannot create"));
+
+  // A process that may write no more than 2,000 bytes, which is how a full disk looks too.
+  const std::string old = contents(path);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit few{2000, 2000};
+    ::setrlimit(RLIMIT_FSIZE, &few);
+    plain train{adamw};
+    ::_exit(has(text_of([&] { save_state(train, path); }), "cannot write '" + path) ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(contents(path) == old);
+  CHECK(here.files() == 1);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/train/saved_states.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+#include <cairn/train/adamw.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/early_stopping.hpp>
+#include <cairn/train/fit.hpp>
+#include <doctest/doctest.h>
+
+#include "../data/folder.hpp"
+#include "default_signals.hpp"
+#include "training.hpp"
+
+using namespace cairn;
+using testing::classes;
+using testing::features;
+using testing::has;
+using testing::samples;
+using testing::text_of;
+
+namespace {
+
+using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
+using plain = trainer<Net, CrossEntropyLoss, AdamW, batch<8>>;
+using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, AdamW, batch<8>>;
+constexpr AdamW adamw{.learning_rate = 0.01};
+
+struct digits {
+  samples<> s{20, 3}; // three batches an epoch
+  tensor_dataset<float, int> data{shape{features}, s.x, 1, s.y};
+};
+auto reading(const digits& d) {
+  return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+}
+std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }
+std::vector<std::string> names_in(const std::filesystem::path& where) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(where)) out.push_back(entry.path().filename());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// A metric that a test says; and one that stops a run after a step, as a signal does.
+struct said {
+  std::vector<double> values;
+  void on_validate(auto& run) { run.add_metric("val_loss", values[run.epoch()]); }
+};
+struct ends_behind {
+  std::uint64_t step;
+  void on_step(auto& run) {
+    if (run.step() + 1 == step) run.train().request_stop();
+  }
+};
+
+} // namespace
+
+TEST_CASE("saved_states: the newest few are kept, and the newest that is whole is taken") {
+  const folder here;
+  const std::string path = here.path / "runs" / "a";
+  const digits d;
+  std::vector<std::string> lines;
+  const saved_states_options chosen{.keep = 3, .say = [&](const std::string& line) { lines.push_back(line); }};
+  plain train{adamw, {.seed = 1}};
+  auto batches = reading(d);
+  saved_states states{path, chosen};
+  CHECK_FALSE(states.load_latest(train, batches).has_value());
+  std::vector<std::vector<float>> after;
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (const auto& [x, y] : batches) {
+      train.step(x, y);
+      states.save(train, batches);
+      after.push_back(numbers_of(train));
+    }
+  CHECK(names_in(path) == std::vector<std::string>{"step-000000000004.safetensors", "step-000000000005.safetensors",
+                                                   "step-000000000006.safetensors"});
+  plain other{adamw};
+  auto rest = reading(d);
+  CHECK(states.load_latest(other, rest)->trainer.steps == 6);
+  CHECK(numbers_of(other) == after[5]);
+  CHECK(lines.empty());
+
+  // Damage the newest two in different ways.
+  std::filesystem::resize_file(states.all()[0], 100);
+  std::fstream(states.all()[1], std::ios::in | std::ios::out | std::ios::binary).seekp(-3, std::ios::end).put('?');
+  const auto found = states.load_latest(other, rest);
+  CHECK(found->trainer.steps == 4);
+  CHECK(found->next == loader_place{1, 1});
+  CHECK(numbers_of(other) == after[3]);
+  REQUIRE(lines.size() == 2);
+  CHECK(has(lines[0], "passed over: safetensors: '" + states.all()[0] + "': expected a header of "));
+  CHECK(has(lines[1], "passed over: load_state: '" + states.all()[1] + "': 'optimizer/1/2.weight' does not have the checksum"));
+
+  std::ofstream(states.all()[2], std::ios::binary) << "nothing";
+  CHECK(has(text_of([&] { states.load_latest(other, rest); }), "no state in '" + path + "' is whole; safetensors: '"));
+  CHECK(other.steps() == 4);
+
+  // A file of a process that was killed while it wrote goes with the next save; that of one that runs stays.
+  const std::string gone = path + "/step-000000000009.safetensors.part-" + [] {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ::waitpid(child, nullptr, 0);
+    return std::to_string(child);
+  }() + "-0";
+  const std::string alive = path + "/step-000000000009.safetensors.part-" + std::to_string(::getpid()) + "-77";
+  std::ofstream(gone) << "x";
+  std::ofstream(alive) << "x";
+  states.save(train, batches);
+  CHECK_FALSE(std::filesystem::exists(gone));
+  CHECK(std::filesystem::exists(alive));
+}
+
+TEST_CASE("saved_states: a run of fit that is interrupted anywhere ends as one that is not") {
+  const digits d;
+  const fit_options options{.max_epochs = 4, .log_every_n_steps = 1};
+  const std::vector<double> losses{3, 2, 5, 4};
+  const early_stopping_options patience{.patience = 2};
+  const folder whole;
+  const auto quiet = [](const std::string&) {};
+  plain uninterrupted{adamw, {.seed = 1}};
+  auto all = reading(d);
+  const auto expected = fit(uninterrupted, all, options, said{losses}, early_stopping{patience},
+                            saved_states{whole.path, {.monitor = "val_loss", .say = quiet}});
+  CHECK(expected.why == "early stopping: val_loss = 4 and no improvement of 2 in 2 epochs");
+  CHECK(names_in(whole.path) == std::vector<std::string>{"best.safetensors", "step-000000000006.safetensors",
+                                                         "step-000000000009.safetensors", "step-000000000012.safetensors"});
+  plain best{adamw};
+  CHECK(load_state(best, (whole.path / "best.safetensors").string()).trainer.steps == 6);
+
+  for (std::uint64_t stop = 2; stop < 12; ++stop) {
+    const folder here;
+    std::vector<std::string> lines;
+    saved_states_options chosen{.monitor = "val_loss", .say = [&](const std::string& line) { lines.push_back(line); }};
+    plain first{adamw, {.seed = 1}};
+    auto part = reading(d);
+    const auto a = fit(first, part, options, said{losses}, early_stopping{patience}, saved_states{here.path, chosen},
+                       ends_behind{stop});
+    CHECK(a.interrupted);
+    CHECK(a.why == "a rank asked to stop");
+    CHECK(a.steps == stop);
+    REQUIRE(lines.size() == 1);
+    CHECK(has(lines[0], "a rank asked to stop: stopped after step " + std::to_string(stop) + ", saved in " + here.path.string()));
+
+    plain second{adamw, {.seed = 2}};
+    auto rest = reading(d);
+    const auto b = fit(second, rest, options, saved_states{here.path, chosen}, said{losses}, early_stopping{patience});
+    CHECK(b.why == expected.why);
+    CHECK(b.steps == 12);
+    CHECK(b.history.back() == expected.history.back());
+    CHECK(numbers_of(second) == numbers_of(uninterrupted));
+    CHECK(has(lines[1], "going on from " + here.path.string() + "/step-"));
+    for (const char* name : {"best.safetensors", "step-000000000012.safetensors"})
+      CHECK(contents(here.path / name) == contents(whole.path / name));
+    // Once more: there is nothing to do.
+    plain third{adamw};
+    auto none = reading(d);
+    CHECK(has(fit(third, none, options, saved_states{here.path, chosen}, said{losses}, early_stopping{patience}).why,
+              "no improvement of val_loss in 2 epochs"));
+    CHECK(third.steps() == 12);
+  }
+}
+
+TEST_CASE("saved_states: ranks that are interrupted go on together") {
+  const folder here;
+  const digits d;
+  const auto run = [&](const std::string& where, std::uint64_t stop, std::vector<float>& out) {
+    threads{2}.run([&](threads::rank& rank) {
+      distributed train{rank, adamw, {.seed = 1}};
+      loader batches{d.data, sampler{rank, 0, {.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+      fit(train, batches, {.max_epochs = 3}, saved_states{where, {.say = [](const std::string&) {}}},
+          ends_behind{rank.rank() == 1 ? stop : 0});
+      if (rank.rank() == 0) out.assign(train.parameters().begin(), train.parameters().end());
+    });
+  };
+  std::vector<float> whole, parted;
+  run(here.path / "whole", 0, whole);
+  for (const std::uint64_t stop : {2U, 3U, 5U}) {
+    const std::string where = here.path / std::to_string(stop);
+    run(where, stop, parted);
+    CHECK(parted != whole);
+    run(where, 0, parted);
+    CHECK(parted == whole);
+  }
+}
+
+TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is whole") {
+  const folder here;
+  const digits d;
+  plain train{adamw, {.seed = 1}};
+  auto batches = reading(d);
+  saved_states states{here.path, {.keep = 2}};
+  states.save(train, batches);
+  std::uint64_t newest = 0;
+  for (unsigned kill_after = 0; kill_after < 200; ++kill_after) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;)
+        for (const auto& [x, y] : batches) {
+          train.step(x, y);
+          states.save(train, batches);
+        }
+    }
+    ::usleep(kill_after * 41 % 6000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto found = states.load_latest(train, batches);
+    REQUIRE(found.has_value());
+    CHECK(found->trainer.steps >= newest);
+    newest = found->trainer.steps;
+  }
+  CHECK(newest > 0);
+  states.save(train, batches);
+  CHECK(here.files() == 2); // nothing is left of the 200
+}
+
+TEST_CASE("saved_states: a folder that cannot be written is an error, and a step further it is not forgotten") {
+  const folder here;
+  const digits d;
+  std::ofstream(here.path / "file") << "x";
+  plain train{adamw};
+  auto batches = reading(d);
+  CHECK(has(text_of([&] { saved_states{here.path / "file" / "runs"}.save(train, batches); }), "cannot make the folder '"));
+  if (::geteuid() == 0) { // root may write anywhere but where nothing can be written
+    CHECK(has(text_of([&] { saved_states{"/proc/runs"}.save(train, batches); }), "cannot make the folder '/proc/runs'"));
+  } else {
+    std::filesystem::permissions(here.path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    CHECK(has(text_of([&] { saved_states{here.path}.save(train, batches); }), "cannot create a file beside"));
+    std::filesystem::permissions(here.path, std::filesystem::perms::owner_all);
+  }
+}
