@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,6 +227,42 @@ TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is 
   CHECK(newest > 0);
   states.save(train, batches);
   CHECK(here.files() == 2); // nothing is left of the 200
+}
+
+TEST_CASE("saved_states: a full disk is an error, the last good state is found, and with room again it goes on") {
+  const folder here;
+  const digits d;
+  const pid_t child = ::fork(); // with a disk of its own, which no other process sees
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", here.path.c_str(), "tmpfs", 0, "size=64k") != 0)
+      ::_exit(77);
+    plain train{adamw, {.seed = 1}};
+    auto batches = reading(d);
+    saved_states states{here.path, {.keep = 0}};
+    std::string fault;
+    std::vector<float> good;
+    while (fault.empty() && train.steps() < 1000)
+      for (const auto& [x, y] : batches) {
+        train.step(x, y);
+        fault = text_of([&] { states.save(train, batches); });
+        if (!fault.empty()) break;
+        good = numbers_of(train);
+      }
+    const std::uint64_t last = train.steps() - 1;
+    const bool told = has(fault, "cannot write '" + here.path.string() + "/step-") && has(fault, "No space left on device");
+    const bool clean = names_in(here.path).size() == last; // no part of a file
+    const bool found = states.load_latest(train, batches)->trainer.steps == last && numbers_of(train) == good;
+    std::filesystem::remove(states.all().back());
+    std::filesystem::remove(states.all().back());
+    const bool goes_on = text_of([&] { states.save(train, batches); }).empty();
+    ::_exit((told ? 0 : 1) + (clean ? 0 : 2) + (found ? 0 : 4) + (goes_on ? 0 : 8));
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) MESSAGE("left out: only root may mount a disk of its own; saved_state.cpp limits a file's size");
+  else CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("saved_states: a folder that cannot be written is an error, and a step further it is not forgotten") {

@@ -197,8 +197,9 @@ private:
 
 // Trains over a loader's epochs until there were max_epochs or max_steps, a callback stops it, or a signal does:
 //
-//   const fit_result all = fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
-//                              early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
+//   const fit_result all =
+//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
+//           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
 // It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
 // and options alike; rank 0's callbacks write and show.
