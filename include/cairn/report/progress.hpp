@@ -57,7 +57,8 @@ struct progress_settings {
 // escape sequences that NO_COLOR or a simple terminal would have to turn off. Where it is narrow the bar is left out first,
 // then the end of the line. Elsewhere (a file, a pipe, a log) it is printed as a plain line every few seconds. The rate, and
 // with it the time left, is that of the last ten seconds or so; in the last line it is that of the whole. An advance that
-// draws nothing reads the clock and adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
+// draws nothing reads the clock and adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock;
+// tests bring one of their own.
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
