@@ -227,8 +227,11 @@
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
+#include <cairn/report/step_trace.hpp>       // a training step as it was measured, for ui.perfetto.dev
+#include <cairn/report/step_watch.hpp>       // looks at the clock around every op of a step
 #include <cairn/report/summary.hpp>          // a network as a table
 #include <cairn/report/svg.hpp>              // the elements of a drawing
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/tensorboard_log.hpp>  // metrics for TensorBoard
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
+#include <cairn/report/trace_events.hpp>     // slices and counts, as Chrome and Perfetto read them
