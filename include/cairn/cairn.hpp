@@ -221,6 +221,7 @@
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
+#include <cairn/report/metrics_picture.hpp>  // the curves of a run, drawn
 #include <cairn/report/names.hpp>            // the names of what a network is made of
 #include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
