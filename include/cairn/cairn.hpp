@@ -228,6 +228,7 @@
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
+#include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log
 #include <cairn/report/step_trace.hpp>       // a training step as it was measured, for ui.perfetto.dev
 #include <cairn/report/step_watch.hpp>       // looks at the clock around every op of a step
 #include <cairn/report/summary.hpp>          // a network as a table
