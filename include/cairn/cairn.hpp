@@ -49,7 +49,11 @@
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
+<<<<<<< HEAD
 #include <cairn/data/checksum.hpp>            // a number of some bytes
+=======
+#include <cairn/data/crc32c.hpp>              // the checksum of event files
+>>>>>>> report-room
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                // a file that is there whole or not at all
@@ -57,6 +61,7 @@
 #include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
 #include <cairn/data/input_types.hpp>         // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
+#include <cairn/data/make_folder.hpp>         // folders for what is written
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
 #include <cairn/data/npy.hpp>              // arrays of numpy, read and written
@@ -223,17 +228,25 @@
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
+#include <cairn/report/csv_log.hpp>          // metrics as a table in a file
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
 #include <cairn/report/draw_schedule.hpp> // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
+#include <cairn/report/metrics_picture.hpp>  // the curves of a run, drawn
 #include <cairn/report/names.hpp>            // the names of what a network is made of
 #include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
+#include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
+#include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log
+#include <cairn/report/step_trace.hpp>       // a training step as it was measured, for ui.perfetto.dev
+#include <cairn/report/step_watch.hpp>       // looks at the clock around every op of a step
 #include <cairn/report/summary.hpp>          // a network as a table
 #include <cairn/report/svg.hpp>              // the elements of a drawing
 #include <cairn/report/table.hpp>            // a table for people
+#include <cairn/report/tensorboard_log.hpp>  // metrics for TensorBoard
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
+#include <cairn/report/trace_events.hpp>     // slices and counts, as Chrome and Perfetto read them

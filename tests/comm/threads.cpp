@@ -410,3 +410,22 @@ TEST_CASE("threads: options that make no sense are refused") {
     rank.all_reduce(queue, values).wait(queue);
   });
 }
+
+TEST_CASE("threads: a ticket tells whether its call is over, without waiting for it") {
+  std::atomic<bool> looked{false};
+  std::atomic<int> right{0};
+  threads{2}.run([&](threads::rank& rank) {
+    any_queue queue;
+    std::vector<float> values(4, 1.0F);
+    if (rank.rank() == 1)
+      while (!looked) std::this_thread::yield();
+    threads::rank::ticket sum = rank.all_reduce(queue, values);
+    if (rank.rank() == 0) {
+      if (!sum.over()) ++right; // the other rank has not even begun
+      looked = true;
+    }
+    sum.wait(queue);
+    if (sum.over() && threads::rank::ticket{}.over()) ++right; // nothing is waited for
+  });
+  CHECK(right == 3);
+}

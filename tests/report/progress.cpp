@@ -1,49 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
-#include <cstdio>
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <cairn/report/progress.hpp>
 #include <doctest/doctest.h>
 
+#include "paper.hpp"
+
 using namespace cairn;
+using namespace testing;
 
 namespace {
-
-// A clock that goes on only when it is told to.
-struct set_clock {
-  using duration = std::chrono::milliseconds;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<set_clock>;
-  static inline time_point time{};
-  static time_point now() { return time; }
-  static void pass(int milliseconds) { time += duration(milliseconds); }
-};
-
-// A file in memory: a place to write that is no terminal.
-struct paper {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
-
-  std::string text() const {
-    std::string out;
-    std::rewind(file.get());
-    for (int c = 0; (c = std::fgetc(file.get())) != EOF;) out += static_cast<char>(c);
-    std::fseek(file.get(), 0, SEEK_END);
-    return out;
-  }
-  std::vector<std::string> pieces(char end) const {
-    std::vector<std::string> out(1);
-    for (const char c : text()) {
-      if (c == end) out.emplace_back();
-      else out.back() += c;
-    }
-    return out;
-  }
-};
 
 using bar = progress<set_clock>;
 
@@ -171,4 +137,45 @@ TEST_CASE("the line is finished once") {
     b.finish();
   }
   CHECK(p.pieces('\n').size() == 2);
+}
+
+TEST_CASE("a bar for work that had begun counts its time, and what was done before is no part of the rate") {
+  const paper p;
+  const auto begun = set_clock::now();
+  set_clock::pass(1000);
+  {
+    bar b(1000, {.out = p.file.get(), .done = 800, .line_seconds = 0}, begun);
+    b.advance(100);
+    set_clock::pass(1000);
+    b.advance(100);
+  }
+  const auto lines = p.pieces('\n');
+  CHECK(lines[0] == " 90% 900/1,000 [00:01<00:01, 100 samples/s]");
+  CHECK(lines[2] == "100% 1,000/1,000 [00:02, 100 samples/s]");
+}
+
+TEST_CASE("nothing is written but text, returns and line breaks, on any terminal") {
+  for (const bool utf8 : {false, true}) {
+    const paper p;
+    {
+      bar b(1000, on_terminal(p, 60, utf8));
+      for (int i = 0; i < 10; ++i) set_clock::pass(1000), b.advance(100, {{"loss", 0.5}});
+    }
+    for (const char c : p.text()) CHECK((static_cast<unsigned char>(c) >= 0x20U || c == '\r' || c == '\n'));
+  }
+}
+
+TEST_CASE("a narrow terminal has no bar, then no more than its columns of the line") {
+  const auto last = [](std::size_t columns) {
+    const paper p;
+    {
+      bar b(1000, on_terminal(p, columns));
+      set_clock::pass(1000);
+      b.advance(500);
+    }
+    return p.pieces('\r').back();
+  };
+  CHECK(last(64) == "epoch 1/2:  50%|#####5     |   500/1,000 [00:01, 500 samples/s]\n");
+  CHECK(last(55) == "epoch 1/2:  50%   500/1,000 [00:01, 500 samples/s]    \n"); // blanks where it was longer
+  CHECK(last(20) == "epoch 1/2:  50%   5\n");
 }

@@ -29,8 +29,10 @@ struct queue_of_any_device {};
 //   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
 //      build (not while an exception passes through). It performs no collective, and waits for no other rank.
 //
-// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied,
-// that it can be asked whether it is over. It must not outlive its span or its communicator.
+// It may have bool over() const: whether wait would return at once. Traces are finer with it.
+//
+// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
+// It must not outlive its span or its communicator.
 template <class P, class Queue = detail::queue_of_any_device>
 concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) {
   p.wait(queue);

@@ -93,6 +93,9 @@ public:
     waits_before.store(0);
   }
 
+  // Whether a wait would return at once.
+  bool over(std::uint64_t call) const { return calls_.over(call); }
+
   // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
   void drop(int rank, std::uint64_t call) noexcept {

@@ -58,6 +58,9 @@ public:
       if (thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
     }
 
+    // Whether the sum is there already, or nothing is waited for.
+    bool over() const { return group_ == nullptr || group_->over(call_); }
+
   private:
     friend class thread_rank;
     ticket(thread_group& group, int rank, std::uint64_t call)

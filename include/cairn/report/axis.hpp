@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -126,6 +128,10 @@ inline std::string tick_text(double value, const chart_axis& axis, const axis_sc
     const double leading = axis.logarithmic ? value : scale.most;
     const unit& u = axis.unit == chart_unit::bytes ? unit_of(leading, byte_units) : unit_of(leading, time_units);
     return svg_writer::number(value / u.size) + u.name;
+  }
+  if (std::abs(value) < 100) { // as many digits as ticks close to each other need
+    std::array<char, 32> text{};
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 5).ptr};
   }
   const bool whole = value >= 1000 && value < 1e15 && std::abs(value - std::round(value)) < 1e-6 * value;
   return whole ? format_count(static_cast<std::uint64_t>(std::round(value))) : svg_writer::number(value);

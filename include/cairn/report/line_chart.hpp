@@ -45,6 +45,7 @@ struct chart_settings {
   std::string subtitle{}; // what was measured, on one line
   double width = 1000;    // pixels, of all charts together
   double height = 340;    // of the plotting area
+  std::size_t columns = 0; // charts side by side; 0: all
 };
 
 namespace detail {
@@ -269,7 +270,7 @@ private:
 //   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
 //   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
 //
-// Draws charts side by side, as the text of an SVG file. Throws input_error where a line has no points, or points that
+// Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points, or points that
 // its axes cannot show.
 template <class Writer = detail::svg_writer>
 std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
@@ -282,16 +283,18 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   double top = 20 + (titled ? 24 : 0) + (subtitled ? 20 : 0) + (titled || subtitled ? 16 : 0);
   double title = 0;
   for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
-  top += title;
-  Writer to(settings.width, top + settings.height + drawing::foot_height + 8);
+  const std::size_t columns = settings.columns == 0 ? charts.size() : std::min(settings.columns, charts.size());
+  const std::size_t rows = (charts.size() + columns - 1) / columns;
+  const double row = title + settings.height + drawing::foot_height + 8;
+  Writer to(settings.width, top + row * static_cast<double>(rows));
   if (titled) to.text(margin, 34, settings.title, {.size = 18, .colour = "#1d242c", .bold = true});
   if (subtitled) to.text(margin, titled ? 56 : 30, settings.subtitle, {.size = 12.5});
-  const double count = static_cast<double>(charts.size());
+  const auto count = static_cast<double>(columns);
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
-  double left = margin;
-  for (const line_chart& chart : charts) {
-    drawing(chart, left, each, top, settings.height).draw(to);
-    left += each + between;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const double left = margin + (each + between) * static_cast<double>(i % columns);
+    const double plot = top + row * static_cast<double>(i / columns) + title;
+    drawing(charts[i], left, each, plot, settings.height).draw(to);
   }
   return to.str();
 }

@@ -23,6 +23,18 @@
 
 namespace cairn {
 
+namespace detail {
+
+// "loss=0.1234", with at most four digits.
+inline std::string named_number(std::string_view name, double value) {
+  std::array<char, 32> number{};
+  const auto end =
+      std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
+  return std::string(name).append("=").append(number.data(), end.ptr);
+}
+
+} // namespace detail
+
 // How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
 // how wide it is, and whether it shows UTF-8.
 struct progress_settings {
@@ -32,6 +44,7 @@ struct progress_settings {
   std::optional<bool> terminal{};
   std::optional<std::size_t> columns{};
   std::optional<bool> utf8{};
+  std::size_t done = 0;        // before this bar began, of a total that counts it: no part of the rate
   double redraw_seconds = 0.1; // on a terminal at most so often
   double line_seconds = 5;     // elsewhere a new line at most so often, and one at the end
 };
@@ -40,10 +53,12 @@ struct progress_settings {
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
 //
-// On a terminal the line is drawn again in place. Elsewhere (a file, a pipe, a log) it is printed as a plain
-// line every few seconds. The rate, and with it the time left, is that of the last ten seconds or so; in the
-// last line it is that of the whole. An advance that draws nothing reads the clock and adds: no allocation,
-// no system call. For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
+// On a terminal the line is drawn again in place, with a carriage return and nothing else: there are no colours and no
+// escape sequences that NO_COLOR or a simple terminal would have to turn off. Where it is narrow the bar is left out first,
+// then the end of the line. Elsewhere (a file, a pipe, a log) it is printed as a plain line every few seconds. The rate, and
+// with it the time left, is that of the last ten seconds or so; in the last line it is that of the whole. An advance that
+// draws nothing reads the clock and adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock;
+// tests bring one of their own.
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
@@ -52,9 +67,10 @@ public:
   using postfix = std::pair<std::string_view, double>;
   static constexpr std::size_t max_postfixes = 4;
 
-  // total 0: it is not known; shows count and rate only.
-  explicit progress(std::size_t total, progress_settings settings = {})
-      : total_(total), settings_(std::move(settings)), start_(Clock::now()), drawn_at_(start_) {
+  // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.
+  explicit progress(std::size_t total, progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
+      : total_(total), settings_(std::move(settings)), start_(begun), drawn_at_(start_) {
+    done_ = drawn_done_ = settings_.done;
     if (settings_.out == nullptr) return;
     terminal_ = settings_.terminal ? *settings_.terminal : ::isatty(::fileno(settings_.out)) == 1;
     utf8_ = settings_.utf8 ? *settings_.utf8 : locale_is_utf8();
@@ -152,19 +168,15 @@ private:
       out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
     else out = done + " " + settings_.unit;
     out += " [" + format_clock(elapsed);
-    const double rate = finished_ ? static_cast<double>(done_) / elapsed : recent_count_ / recent_seconds_;
+    const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;
     const bool known = std::isfinite(rate) && rate > 0;
     if (total_ > 0 && !finished_) {
       const double left = static_cast<double>(total_ - std::min(done_, total_));
       out += "<" + (known ? format_clock(left / rate + 0.5) : "?");
     }
     out += ", " + (known ? format_quantity(rate) : "?") + " " + settings_.unit + "/s";
-    for (std::size_t p = 0; p < postfixes_; ++p) {
-      std::array<char, 32> number{};
-      const auto end = std::to_chars(number.data(), number.data() + number.size(), postfix_[p].second,
-                                     std::chars_format::general, 4);
-      out.append(", ").append(postfix_[p].first).append("=").append(number.data(), end.ptr);
-    }
+    for (std::size_t p = 0; p < postfixes_; ++p)
+      out.append(", ").append(detail::named_number(postfix_[p].first, postfix_[p].second));
     return out + "]";
   }
 

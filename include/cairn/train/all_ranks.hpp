@@ -18,14 +18,14 @@ namespace cairn::detail {
 
 template <class Trainer>
 int rank_of(Trainer& train) {
-  return replica_access::ranks_of(train).rank();
+  return replica_access::comm(train).rank();
 }
 
 // Replaces the text by that of rank 0.
 template <class Trainer>
 void take_from_first_rank(Trainer& train, std::string& text) {
-  auto& ranks = replica_access::ranks_of(train);
-  auto& queue = replica_access::queue_of(train);
+  auto& ranks = replica_access::comm(train);
+  auto& queue = replica_access::compute(train);
   if (ranks.size() == 1) return;
   std::uint64_t size = text.size();
   broadcast(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
@@ -58,8 +58,8 @@ void on_first_rank(Trainer& train, F&& f) {
 // Replaces each number by its sum over the ranks; the same bits on all of them.
 template <class Trainer>
 void sum_over_ranks(Trainer& train, std::span<double> numbers) {
-  auto& ranks = replica_access::ranks_of(train);
-  auto& queue = replica_access::queue_of(train);
+  auto& ranks = replica_access::comm(train);
+  auto& queue = replica_access::compute(train);
   if (ranks.size() == 1 || numbers.empty()) return;
   auto sent = ranks.all_reduce(queue, numbers);
   sent.wait(queue);

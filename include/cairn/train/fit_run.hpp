@@ -102,7 +102,7 @@ private:
 
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
-        ranks_(detail::replica_access::ranks_of(train).size()) {}
+        ranks_(detail::replica_access::comm(train).size()) {}
 
   Trainer& train_;
   Loader& batches_;

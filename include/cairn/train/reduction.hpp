@@ -48,7 +48,12 @@ public:
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
   void wait(Queue& queue, std::size_t b) { pending_[b].wait(queue); }
-  // The same of all buckets that have left.
+  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
+  bool is_back(std::size_t b) const {
+    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
+    else return false;
+  }
+  // wait() for all buckets that have left.
   void wait(Queue& queue) {
     for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
   }

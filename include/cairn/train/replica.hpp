@@ -157,19 +157,33 @@ private:
   taken_inputs<plan, T> inputs_{};
 };
 
-// How others reach the replica of a model or a trainer, and what joins a trainer with the other ranks.
+// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
+// its steps.
 struct replica_access {
   template <class Owner>
   static auto& of(Owner& owner) {
     return owner.replica_;
   }
   template <class Trainer>
-  static auto& ranks_of(Trainer& train) {
-    return train.comm();
+  static auto& comm(Trainer& trainer) {
+    return trainer.comm();
   }
   template <class Trainer>
-  static auto& queue_of(Trainer& train) {
-    return train.compute();
+  static auto& compute(Trainer& trainer) {
+    return trainer.compute();
+  }
+  template <class Trainer>
+  static const auto& options(const Trainer& trainer) {
+    return trainer.options_;
+  }
+  template <class Trainer>
+  static auto on_discard(const Trainer& trainer) {
+    return trainer.discarded_;
+  }
+  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+  template <class Trainer, class Inputs, class Targets, class Watch>
+  static double step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
+    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{trainer, targets}, watch);
   }
 };
 

@@ -39,6 +39,28 @@ using trained_replica =
     replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
                   typename replica<Model>::model, T, Device, true>;
 
+// How the parts of a step are made where nothing watches it: as they are. What watches a step has the same four members and
+// makes each part itself (report/step_watch.hpp makes it op by op). It is a parameter of the function that makes a step, so
+// that a program in which nothing is watched has no instruction for it.
+struct unwatched_step {
+  template <class T, class Queue, class Reduction>
+  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction&) const {
+    run_forward(p, queue, lent);
+  }
+  template <class Judge>
+  double loss(const Judge& judge) const {
+    return judge();
+  }
+  template <class T, class Queue>
+  void backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) const {
+    run_backward(p, queue, lent);
+  }
+  template <class Update, class Communicator, class Queue, class Reduction>
+  void update(const Update& update, Communicator&, Queue&, Reduction&) const {
+    update();
+  }
+};
+
 // How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
 // ask for is in trainer.hpp.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
@@ -126,16 +148,18 @@ protected:
     return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
   }
 
+  static constexpr unwatched_step unwatched{};
+
   // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
   // it is; judge(rows, output, gradient) writes the gradient of the output, and returns the loss. The two may be the same
   // memory.
-  template <step_inputs Inputs, class Judge>
-  double take_step(const Inputs& inputs, const Judge& judge) {
+  template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
+  double take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
     return guard_.run(
         steps_ + 1,
         [&] {
-          const double loss = micro_batch(inputs, judge, true);
-          update();
+          const double loss = micro_batch(inputs, judge, true, watch);
+          watch.update([this] { update(); }, comm(), compute(), gradients_.on_the_way());
           return loss;
         },
         [this] { abandon(); });
@@ -144,7 +168,7 @@ protected:
   double take_micro_batch(const Inputs& inputs, const Judge& judge) {
     if (accumulation_.size() == 0)
       accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
-    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false); }, [this] { abandon(); });
+    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
   }
 
   // What the forward pass of the next micro-batch works with.
@@ -159,8 +183,8 @@ protected:
   const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
 
 private:
-  template <step_inputs Inputs, class Judge>
-  double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last) {
+  template <step_inputs Inputs, class Judge, class Watch>
+  double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
     const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
@@ -170,9 +194,10 @@ private:
     lent.tell = &tell;
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
-    run_forward(code_, compute(), lent);
-    const double loss =
-        judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
+    watch.forward(code_, compute(), lent, gradients_.on_the_way());
+    const double loss = watch.loss([&] {
+      return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
+    });
     if (options_.check_loss && !std::isfinite(loss))
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
                   std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
@@ -183,7 +208,7 @@ private:
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
     if constexpr (fused) begin_updates();
-    run_backward(code_, compute(), lent);
+    watch.backward(code_, compute(), lent);
     return loss;
   }
 

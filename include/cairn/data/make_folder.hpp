@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include <sys/stat.h>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// Makes a folder and those above it, where they are not there yet: "runs/a". Throws file_error.
+inline void make_folder(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    // Another process may make the same one at the same time; and what is there need not be writable here.
+    if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
+      const int reason = errno;
+      struct stat facts {};
+      const bool there = ::stat(part.c_str(), &facts) == 0;
+      if (!there || !S_ISDIR(facts.st_mode))
+        throw file_error("cannot make the folder '" + part + "'" + (part == path ? "" : " of '" + path + "'") + ": " +
+                         (there ? "expected a folder, found a file of that name" : std::strerror(reason)) +
+                         "; choose another place, or make it yourself");
+    }
+    if (end == path.npos) return;
+  }
+}
+
+// The folder in which a file is to be.
+inline void make_folder_of(const std::string& file) {
+  const std::size_t slash = file.find_last_of('/');
+  if (slash != file.npos && slash > 0) make_folder(file.substr(0, slash));
+}
+
+} // namespace cairn::detail

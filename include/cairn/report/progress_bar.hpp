@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <cairn/report/progress.hpp>
+
+namespace cairn {
+
+// A callback of fit: a bar for each epoch, and below it the metrics of the whole epoch, those of the validation too.
+//
+//   epoch 3/20:  45%|#####9      | 27,000/60,000 [00:02<00:03, 12.1k samples/s, loss=0.123, lr=0.1]
+//   epoch 3/20: train_loss=0.1104, val_loss=0.0981, val_accuracy=0.9712
+//
+// Rank 0 shows the samples of all ranks, the other ranks nothing. Of the settings the label, and what was done before, are
+// set for each epoch. `Clock` is as in progress.
+template <class Clock = std::chrono::steady_clock>
+class progress_bar {
+public:
+  explicit progress_bar(progress_settings settings = {}) : settings_(std::move(settings)) {}
+
+  template <class Run>
+  void on_begin(const Run&) {
+    begun_ = Clock::now();
+  }
+
+  // A bar begins with the first step of its epoch, so that none is begun for an epoch that does not come. Where a run was
+  // resumed within an epoch, the steps before count as done.
+  template <class Run>
+  void on_step(const Run& run) {
+    if (run.rank() != 0 || settings_.out == nullptr) return;
+    if (!bar_) {
+      progress_settings settings = settings_;
+      settings.label = label(run);
+      const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
+      settings.done = std::min(before * run.rows(), run.samples_of_epoch());
+      bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
+    }
+    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.learning_rate()}});
+    if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
+  }
+
+  template <class Run>
+  void on_epoch(const Run& run) {
+    bar_.reset();
+    begun_ = Clock::now();
+    if (run.rank() != 0 || settings_.out == nullptr || run.metrics().empty()) return;
+    std::string line = label(run);
+    const char* between = ": ";
+    for (const auto& [name, value] : run.metrics()) line += std::exchange(between, ", ") + detail::named_number(name, value);
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), settings_.out);
+    std::fflush(settings_.out);
+  }
+
+  // Where it ends in the middle of an epoch, the bar stays as it is.
+  template <class Run>
+  void on_end(const Run&) {
+    bar_.reset();
+  }
+
+private:
+  template <class Run>
+  static std::string label(const Run& run) {
+    return "epoch " + std::to_string(run.epoch() + 1) + "/" + std::to_string(run.epochs());
+  }
+
+  progress_settings settings_;
+  typename Clock::time_point begun_ = Clock::now();
+  std::optional<progress<Clock>> bar_;
+};
+
+} // namespace cairn

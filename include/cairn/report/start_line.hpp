@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/device/instruction_set.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/report/format.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/trainer.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// What multiplies matrices on the cpu of this machine: see ops/matmul/cpu.hpp, which asks the same.
+inline std::string product_kernels(instruction_set isa) {
+  std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
+  own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
+#if CAIRN_WITH_BLAS
+#ifdef OPENBLAS_VERSION
+  std::string_view blas = OPENBLAS_VERSION; // " OpenBLAS 0.3.21 "
+  blas.remove_prefix(blas.find_first_not_of(' '));
+  blas = blas.substr(0, blas.find_last_not_of(' ') + 1);
+#else
+  const std::string_view blas = "a BLAS";
+#endif
+  if (isa == instruction_set::plain || CAIRN_KERNELS_OPTIMIZED == 0) own.append(", products by ").append(blas);
+  else own.append(" (").append(blas).append(" is linked, but slower and not used)");
+#endif
+  return own;
+}
+
+} // namespace detail
+
+// What runs, and where, in two lines: what one wants to know of a log a year later.
+//
+//   Cairn 0.1.0 | AVX-512, own kernels | cpu, 2 threads | 4 ranks by threads
+//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations | CrossEntropyLoss, SGD
+//
+// As a callback of fit it prints them on rank 0 when a run begins; start_line{}.print(train) does where there is no fit. The
+// bytes are those of the arena, which is all that a step needs besides parameters, gradients and the optimizer's state.
+class start_line {
+public:
+  explicit start_line(std::FILE* out = stderr) : out_(out) {}
+
+  template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+  static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
+    using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
+    using communicator_type = typename detail::replica<Model>::communicator_type;
+    const auto count = [](std::size_t n, const std::string& what) {
+      return format_count(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
+                      std::to_string(CAIRN_VERSION_PATCH);
+    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
+    out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
+    const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
+    out += " | " + count(ranks, "rank");
+    if constexpr (detail::replica<Model>::distributed) out.append(" by ").append(communicator_type::name);
+
+    const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
+    out += "\n" + (solved ? "a solved schedule" : name_of<typename detail::whole<typename detail::replica<Model>::model>::policy>());
+    if (plan::fused) out += ", fused update";
+    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") +
+           " | " + format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    return out;
+  }
+
+  template <class Trainer>
+  void print(Trainer& train) const {
+    if (out_ == nullptr || detail::replica_access::comm(train).rank() != 0) return;
+    const std::string lines = text(train) + "\n";
+    std::fwrite(lines.data(), 1, lines.size(), out_);
+    std::fflush(out_);
+  }
+
+  template <class Run>
+  void on_begin(const Run& run) const {
+    if (run.rank() == 0) print(run.train());
+  }
+
+private:
+  std::FILE* out_;
+};
+
+} // namespace cairn

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/data/file.hpp>
+#include <cairn/data/make_folder.hpp>
+#include <cairn/plan/op.hpp>
+#include <cairn/report/names.hpp>
+#include <cairn/report/step_watch.hpp>
+#include <cairn/report/trace_events.hpp>
+#include <cairn/train/handshake.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/samples.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
+// from `origin`, and the step takes from `whole.begin` to `whole.end`.
+inline rank_trace trace_of(const step_watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
+                           const step_watch::moments& whole, std::int64_t origin, bool alone) {
+  rank_trace out{.rows = {"compute"}, .counted = "live bytes of activations"};
+  const auto add = [&](std::string name, const char* kind, const step_watch::moments& at) -> trace_slice& {
+    return out.slices.emplace_back(trace_slice{std::move(name), kind, 0, at.begin - origin, at.end - origin});
+  };
+  const auto count = [&](std::int64_t time, std::size_t bytes) {
+    const auto value = static_cast<double>(bytes);
+    if (out.counts.empty() || out.counts.back().value != value) out.counts.push_back({time - origin, value});
+  };
+  add("training step", "step", whole);
+  for (std::size_t t = 0; t < seen.ops.size(); ++t) {
+    const op& o = seen.ops[t];
+    count(seen.took[t].begin, live[t]);
+    if (o.is_discard()) continue;
+    const char* const kind = o.kind == op_kind::loss       ? "loss"
+                             : o.kind == op_kind::backward ? "backward"
+                             : o.recomputes                ? "recompute"
+                                                           : "forward";
+    std::string name = kind;
+    if (o.kind != op_kind::loss) name = std::to_string(o.position) + " " + names[o.position] + " " + kind;
+    trace_slice& s = add(std::move(name), kind, seen.took[t]);
+    if (o.kind != op_kind::loss) s.facts.emplace_back("stage", o.position);
+    s.facts.emplace_back(out.counted, live[t]);
+    if (o.absorbed) s.facts.emplace_back("made by the op before it", 1);
+  }
+  count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
+  if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
+  add("update", "update", seen.updating);
+
+  using inner = step_watch::inner::kind;
+  for (const auto& [what, bucket, at] : seen.inside) {
+    if (alone && what != inner::use) continue;
+    const char* const verb = what == inner::send ? "send bucket " : what == inner::wait ? "wait for bucket " : "use bucket ";
+    add(verb + std::to_string(bucket), what == inner::use ? "update" : "communication", at);
+  }
+  std::vector<trace_slice> ways;
+  for (std::size_t b = 0; !alone && b < seen.buckets.size(); ++b) {
+    const step_watch::way& w = seen.buckets[b];
+    ways.push_back({"bucket " + std::to_string(b), "communication", 0, w.sent - origin, w.back - origin,
+                    {{"bytes", static_cast<double>(w.bytes)}}});
+  }
+  out.add_side_by_side(std::move(ways), "communication");
+  return out;
+}
+
+// From when on times are counted: rank 0's clock says it where the clocks are one, as they are on one machine; elsewhere it
+// is when rank 0's word arrives. Called by all ranks.
+template <class Communicator, class Queue>
+std::int64_t common_origin(Communicator& comm, Queue& queue) {
+  std::int64_t first = step_watch::now();
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  const std::int64_t own = step_watch::now();
+  constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
+  return own - first >= 0 && own - first < longest ? first : own;
+}
+
+// The texts of all ranks, one behind the other. Called by all ranks.
+template <class Communicator, class Queue>
+std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& own) {
+  std::string all;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    std::uint64_t size = own.size();
+    broadcast(comm, queue, std::as_writable_bytes(std::span{&size, 1}), rank);
+    std::string text = rank == comm.rank() ? own : std::string(static_cast<std::size_t>(size), ' ');
+    broadcast(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
+    all += text;
+  }
+  return all;
+}
+
+} // namespace detail
+
+// Makes one step as train.step(inputs, targets) does, bit for bit, and tells when each of its ops ran: a slice for each op of
+// the schedule, named by its stage and pass, in the order of draw_schedule's picture; the loss, the wait for gradients and
+// the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
+// several ranks every rank makes this call.
+//
+// A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
+// by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
+template <class Trainer, step_inputs Inputs, numbers Targets>
+rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
+  using access = detail::replica_access;
+  using plan = typename Trainer::plan;
+  auto& comm = access::comm(train);
+  detail::step_watch watch;
+  if constexpr (Trainer::fused) {
+    watch.is_fused();
+    watch.listener = access::on_discard(train);
+  }
+  const struct listening { // to what a fused update discards; then the listener of before listens again
+    Trainer& train;
+    detail::step_watch& watch;
+    listening(Trainer& t, detail::step_watch& w) : train(t), watch(w) {
+      if constexpr (Trainer::fused) train.on_discard({&detail::step_watch::discarded, &watch});
+    }
+    ~listening() {
+      if constexpr (Trainer::fused) train.on_discard(watch.listener);
+    }
+  } here{train, watch};
+  const std::int64_t origin = detail::common_origin(comm, train.device().compute());
+  detail::step_watch::moments whole{detail::step_watch::now(), 0};
+  const double loss = access::step(train, inputs, targets, watch);
+  whole.end = detail::step_watch::now();
+
+  const auto& solved = access::options(train).schedule.plan;
+  const bool is_solved = solved.training.count > 0;
+  const std::span<const std::size_t> live =
+      is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
+  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1);
+  out.rank = comm.rank();
+  out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+  return out;
+}
+
+//   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
+//
+// The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
+// rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
+// step's loss. Throws what a step throws, and file_error where the file cannot be written; the step is made then.
+template <class Trainer, step_inputs Inputs, numbers Targets>
+double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file) {
+  const rank_trace own = trace_step(train, inputs, targets);
+  auto& comm = detail::replica_access::comm(train);
+  const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
+  if (comm.rank() == 0) {
+    detail::make_folder_of(file);
+    write_file_atomically(file, detail::chrome_file(events));
+  }
+  return own.slices.front().facts.back().second;
+}
+
+} // namespace cairn

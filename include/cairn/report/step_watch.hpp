@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <cairn/net/execute.hpp>
+#include <cairn/plan/op.hpp>
+
+namespace cairn::detail {
+
+// Watches one training step: has the executor make it op by op, and looks at the clock before and after each. What is
+// computed is what an unwatched step computes, bit for bit: the ops, and the calls of the communicator, are the same in the
+// same order. It takes the place of unwatched_step (train/training_step.hpp), for one step.
+//
+// An op is over when its call returns, as it is on a cpu.
+class step_watch {
+public:
+  struct moments {
+    std::int64_t begin = 0; // nanoseconds of the steady clock
+    std::int64_t end = 0;
+  };
+  // A bucket on its way: from when it was sent until this rank saw that it was back. Whether it is, is looked at after every
+  // op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused update.
+  struct way {
+    std::int64_t sent = 0;
+    std::int64_t back = 0;
+    std::size_t bytes = 0;
+    std::size_t op = 0; // during which it was sent; one behind the last: afterwards
+  };
+  // What happened inside an op, or inside the update.
+  struct inner {
+    enum class kind : unsigned char { send, use, wait } what;
+    std::size_t bucket;
+    moments at;
+  };
+
+  static std::int64_t now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+
+  std::vector<op> ops;          // of the schedule
+  std::vector<moments> took{};  // by each
+  moments waiting{};            // for gradients, after the last op
+  moments updating{};           // the parameters; with a fused update those that are left
+  std::vector<way> buckets{};
+  std::vector<inner> inside{};
+
+  template <class T, class Queue, class Reduction>
+  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction& reduction) {
+    ops.assign(p.training.ops.begin(), p.training.ops.end());
+    took.assign(ops.size(), {});
+    auto step = std::make_shared<step_in_progress<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
+    run_ = [step](std::size_t t) { step->executes.run(t); };
+    used_ = [step](const std::byte* bytes) { step->used(bytes); };
+    look_ = [step] { step->look(); };
+    for (at_ = 0; at_ < p.training.loss; ++at_) run();
+  }
+  template <class Judge>
+  double loss(const Judge& judge) {
+    took[at_].begin = now();
+    const double value = judge();
+    took[at_++].end = now();
+    return value;
+  }
+  template <class T, class Queue>
+  void backward(const program<T, Queue>&, Queue&, const frame<T>&) {
+    for (; at_ < ops.size(); ++at_) run();
+  }
+  // The wait is taken apart, bucket by bucket; a second wait for one, by the update itself, returns at once. With a fused
+  // update every bucket is waited for where it is used.
+  template <class Update, class Communicator, class Queue, class Reduction>
+  void update(const Update& update, Communicator& comm, Queue& queue, Reduction& reduction) {
+    look_();
+    waiting.begin = now();
+    if (!fused_) {
+      send([&] { reduction.send(comm, queue, static_cast<std::size_t>(-1)); }, reduction);
+      for (std::size_t b = 0; b < buckets.size(); ++b) {
+        const std::int64_t begin = now();
+        reduction.wait(queue, b);
+        const std::int64_t end = now();
+        if (buckets[b].back == 0) buckets[b].back = end;
+        inside.push_back({inner::kind::wait, b, {begin, end}});
+      }
+    }
+    waiting.end = updating.begin = used_until_ = now();
+    update();
+    updating.end = now();
+    run_ = nullptr;
+    used_ = nullptr;
+    look_ = nullptr;
+  }
+
+  // The trainer's gradients are used bucket by bucket, during the backward pass.
+  void is_fused() { fused_ = true; }
+  bool fused() const { return fused_; }
+  // Called with what the step discards: a bucket too, where it was used.
+  static void discarded(void* self, std::byte* bytes, std::size_t count) {
+    auto* const me = static_cast<step_watch*>(self);
+    me->listener(bytes, count);
+    if (me->fused_ && me->used_) me->used_(bytes);
+  }
+  callback<std::byte*, std::size_t> listener{}; // another one, of the trainer's user
+
+private:
+  // The ops of a step write their gradients and tell of them as ever; this listens in between.
+  template <class T, class Queue, class Reduction>
+  struct step_in_progress {
+    step_in_progress(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
+        : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), executes(p, queue, lent) {
+      own.finished = {&finished, this};
+      lent.tell = &own;
+    }
+    static void finished(void* self, std::size_t end) {
+      auto* const me = static_cast<step_in_progress*>(self);
+      me->watch.used_until_ = now();
+      me->watch.send([&] { me->tell.finished(end); }, me->reduction);
+    }
+    void used(const std::byte* bytes) {
+      watch.note_sent(reduction);
+      // Buckets are used in the order in which they were sent.
+      const std::size_t b = watch.used_count_;
+      if (b == watch.buckets.size() || reinterpret_cast<const std::byte*>(reduction.span_of(b).data()) != bytes) return;
+      ++watch.used_count_;
+      const std::int64_t end = now();
+      if (watch.buckets[b].back == 0) watch.buckets[b].back = end;
+      watch.inside.push_back({inner::kind::use, b, {std::exchange(watch.used_until_, end), end}});
+    }
+    void look() {
+      for (std::size_t b = 0; b < watch.buckets.size(); ++b)
+        if (watch.buckets[b].back == 0 && reduction.is_back(b)) watch.buckets[b].back = now();
+    }
+
+    frame<T> lent;
+    callbacks tell; // the trainer's
+    callbacks own;
+    Reduction& reduction;
+    step_watch& watch;
+    executor<T, Queue> executes;
+  };
+
+  void run() {
+    took[at_].begin = now();
+    run_(at_);
+    took[at_].end = now();
+    if (!buckets.empty()) look_();
+  }
+
+  // What f sends is on its way from when f was called. A bucket may be used before f is back.
+  template <class F, class Reduction>
+  void send(const F& f, const Reduction& reduction) {
+    sending_ = now();
+    f();
+    note_sent(reduction);
+  }
+  template <class Reduction>
+  void note_sent(const Reduction& reduction) {
+    for (std::size_t b = buckets.size(); b < reduction.left(); ++b) {
+      buckets.push_back({sending_, 0, reduction.span_of(b).size_bytes(), at_});
+      if (!fused_) inside.push_back({inner::kind::send, b, {sending_, now()}});
+    }
+  }
+
+  std::function<void(std::size_t)> run_{};
+  std::function<void(const std::byte*)> used_{};
+  std::function<void()> look_{};
+  std::size_t at_ = 0;
+  std::int64_t sending_ = 0;
+  std::int64_t used_until_ = 0;
+  std::size_t used_count_ = 0;
+  bool fused_ = false;
+};
+
+} // namespace cairn::detail

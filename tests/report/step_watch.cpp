@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/report/step_watch.hpp>
+#include <doctest/doctest.h>
+
+#define CAIRN_TEST_KERNELS // for this program
+#include "../train/training.hpp"
+
+using namespace cairn;
+using namespace testing;
+
+namespace {
+
+template <class Model>
+using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>>;
+
+// The bits of the parameters after a few steps, of which the second and the third may be watched.
+template <class Trainer, class... Rank>
+std::vector<std::uint64_t> checksums(bool watched, Rank&... rank) {
+  Trainer train{rank..., momentum, {.seed = 4}};
+  std::vector<std::uint64_t> out;
+  for (std::uint32_t step = 0; step < 4; ++step) {
+    const samples<> s(7, step);
+    if (watched && (step == 1 || step == 2)) {
+      detail::step_watch watch;
+      if constexpr (Trainer::fused) watch.is_fused();
+      CHECK(detail::replica_access::step(train, s.x, s.y, watch) > 0);
+      CHECK(watch.took.size() == watch.ops.size());
+    } else {
+      train.step(s.x, s.y);
+    }
+    out.push_back(train.checksum());
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("step_watch: a step that is watched computes the same bits") {
+  CHECK(checksums<trained<Net>>(true) == checksums<trained<Net>>(false));
+}
+
+TEST_CASE("step_watch: the same with ranks, a policy and an update inside the backward pass") {
+  using Model = ddp<fused_update<checkpoint<sqrt_n, Net>>, threads::rank, bucket_bytes<1024>>;
+  threads{2}.run([](threads::rank& rank) {
+    CHECK(checksums<trained<Model>>(true, rank) == checksums<trained<Model>>(false, rank));
+  });
+}
+
+TEST_CASE("step_watch: every op is timed once, one after the other, and buckets are sent where gradients are finished") {
+  using Model = ddp<Net, threads::rank, bucket_bytes<1024>>;
+  threads{2}.run([](threads::rank& rank) {
+    trained<Model> train{rank, momentum};
+    detail::step_watch watch;
+    const samples<> s(8, 0);
+    detail::replica_access::step(train, s.x, s.y, watch);
+    std::int64_t before = 0;
+    for (std::size_t t = 0; t < watch.ops.size(); ++t) {
+      CHECK(watch.took[t].begin >= before);
+      CHECK(watch.took[t].end >= watch.took[t].begin);
+      before = watch.took[t].end;
+    }
+    REQUIRE(watch.buckets.size() == trained<Model>::buckets.size());
+    for (const auto& b : watch.buckets) {
+      REQUIRE(b.op < watch.ops.size());
+      CHECK(watch.ops[b.op].kind == detail::op_kind::backward);
+      CHECK(b.sent >= watch.took[b.op].begin);
+      CHECK(b.sent <= watch.took[b.op].end);
+      CHECK(b.back >= b.sent);
+      CHECK(b.back <= watch.waiting.end);
+    }
+  });
+}
