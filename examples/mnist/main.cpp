@@ -13,7 +13,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -26,7 +25,7 @@
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
-#include "../digits.hpp"
+#include "../found_digits.hpp"
 
 using namespace cairn;
 
@@ -163,21 +162,6 @@ constexpr std::array table_of_policies{
     make<revolve<3>>("revolve<3>"), make<recompute_cheap>("recompute_cheap"),
 };
 
-// A folder that is named has to be right; one that CAIRN_DATA may have is only looked for.
-digit_images<float> read(const job& j) {
-  std::string folder = j.data;
-  if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {
-    folder = std::string(root) + "/mnist";
-    if (!has_mnist(folder)) folder.clear();
-  }
-  if (!folder.empty()) {
-    std::printf("digits: MNIST from %s\n", folder.c_str());
-    return read_mnist(folder);
-  }
-  std::printf("digits: generated ones, as neither --data nor CAIRN_DATA names a folder with MNIST\n");
-  return generated_digits();
-}
-
 digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
   const auto& all = digits.train;
   if (count == 0 || count >= all.size()) return digits;
@@ -274,7 +258,7 @@ int train_chosen(const job& j, const command_line& given) {
     given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
   const solved_budgets solved(j, given);
 
-  const auto digits = first_of(read(j), j.samples);
+  const auto digits = first_of(found_digits(j.data), j.samples);
   using plan = blueprint_of<Net, capacity>;
   std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu "
               "micro-batches of %zu\n",

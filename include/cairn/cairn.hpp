@@ -49,11 +49,8 @@
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
-<<<<<<< HEAD
 #include <cairn/data/checksum.hpp>            // a number of some bytes
-=======
 #include <cairn/data/crc32c.hpp>              // the checksum of event files
->>>>>>> report-room
 #include <cairn/data/dataset.hpp>             // the concept: numbered samples
 #include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                // a file that is there whole or not at all

@@ -43,8 +43,8 @@ public:
   using trainer_type = Trainer;
   using loader_type = Loader;
 
-  Trainer& train() { return train_; }
-  Loader& batches() { return batches_; }
+  Trainer& train() const { return train_; }
+  Loader& batches() const { return batches_; }
   const fit_options& options() const { return options_; }
 
   int rank() const { return rank_; } // of this replica; 0 writes and shows

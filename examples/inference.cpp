@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// A trained network at work: a model has parameters and the arena of an evaluation, and neither loss nor optimizer nor gradients.
+// It reads weights from a file, a state of examples/resume for example, and answers one image at a time and many at once.
+//
+//   inference --weights resume_run/best.safetensors
+//
+// needs: safetensors
+// test:
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+#include <cairn/train/safetensors.hpp>
+
+#include "command_line.hpp"
+#include "found_digits.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using Net = Sequential<Linear<784, 128>, ReLU, Dropout<percent<20>>, Linear<128, 10>>; // as examples/resume trains it
+constexpr std::size_t many = 256;
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Answers the images `rows` at a time into memory that is made once: after the first call nothing is allocated.
+template <std::size_t Rows>
+void answer(model<Net, batch<Rows>>& net, const digit_images<float>& digits, table& results) {
+  std::vector<float> images(Rows * 784), outputs(Rows * 10);
+  std::vector<int> labels(Rows);
+  std::vector<double> seconds;
+  std::size_t right = 0, seen = 0;
+  for (const auto& [x, y] : loader{digits.test, sequential_sampler{}, batch<Rows>{}}) {
+    seconds.push_back(seconds_of([&, &x = x] { net.evaluate(x, outputs); }));
+    const tensor_view<const float> scores{outputs.data(), x.rows(), shape{10}};
+    const auto found = argmax(scores);
+    for (std::size_t i = 0; i < found.size(); ++i) right += static_cast<int>(found[i]) == static_cast<int>(y.data()[i]) ? 1 : 0;
+    seen += found.size();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[seconds.size() / 2], late = seconds[seconds.size() * 99 / 100];
+  char percent[16], rate[32];
+  std::snprintf(percent, sizeof percent, "%.1f %%", 100 * static_cast<double>(right) / static_cast<double>(seen));
+  std::snprintf(rate, sizeof rate, "%.0f images/s", static_cast<double>(Rows) / median);
+  results.row({std::to_string(Rows), format_duration(median), format_duration(late), rate, percent,
+               format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
+}
+
+} // namespace
+
+int main(int count, char** words) {
+  std::string weights, data;
+  command_line given("inference", "evaluates a network that was trained before");
+  given.add("weights", weights, "a safetensors file of this network's weights, or a state of examples/resume")
+      .add("data", data, "folder with MNIST's four files (else $CAIRN_DATA/mnist, else generated digits)")
+      .parse(count, words);
+  try {
+    if (weights.empty()) {
+      weights = "inference_untrained.safetensors";
+      model<Net, batch<1>> untrained{{.seed = 1}};
+      save_weights(untrained, weights);
+      std::printf("no --weights are given: untrained ones are written to %s and read from there\n", weights.c_str());
+    }
+    const auto digits = found_digits(data, stdout, {.train = 1, .test = 1000});
+    model<Net, batch<1>> one{{.threads = 1}};
+    model<Net, batch<many>> all;
+    load_weights(one, weights);
+    all.copy_parameters(one);
+    table results({"images at once", "latency, median", "99th percentile", "rate", "right", "arena"});
+    answer(one, digits, results);
+    answer(all, digits, results);
+    std::printf("%s\n", results.text().c_str());
+    return 0;
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "inference: %s\n", fault.what());
+    return 1;
+  }
+}
