@@ -25,9 +25,13 @@
 
 namespace cairn {
 
+namespace detail {
+
 // Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: of a long run neighbours are kept as their
-// mean. Values that are no finite numbers are counted and left out.
-class recorded_metrics {
+// mean. Values that are no finite numbers are counted and left out. (A template, so that a program that draws nothing does
+// not compile it.)
+template <std::size_t MostPoints>
+class metrics_in_memory {
 public:
   struct line {
     std::string name;
@@ -64,7 +68,7 @@ public:
   // In the order in which names came.
   const std::vector<line>& lines() const { return lines_; }
 
-  static constexpr std::size_t most_points = 512; // of a line, and up to twice as many
+  static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
 
 private:
   line& line_of(std::string_view name, bool of_epoch) {
@@ -76,15 +80,20 @@ private:
   std::vector<line> lines_;
 };
 
+} // namespace detail
+
+using recorded_metrics = detail::metrics_in_memory<512>;
+
 // The metrics of a table that csv_log wrote. The table does not tell steps from epochs: a row counts as that of an epoch where
 // it has a metric of a validation or a test, or comes second with its step. Throws file_error.
-inline recorded_metrics read_metrics(const std::string& file) {
+template <class Metrics = recorded_metrics>
+Metrics read_metrics(const std::string& file) {
   const std::string text = detail::text_of_file(file);
   const std::vector<std::string_view> rows = detail::csv_records(text);
   const std::vector<std::string> names = rows.empty() ? std::vector<std::string>{} : detail::csv_cells(rows[0]);
   if (names.size() < 2 || names[0] != "step" || names[1] != "epoch")
     throw file_error("read_metrics: expected a table that begins with step,epoch in '" + file + "'; csv_log writes such");
-  recorded_metrics out;
+  Metrics out;
   double step = -1;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const std::vector<std::string> cells = detail::csv_cells(rows[i]);
@@ -118,7 +127,8 @@ inline std::string_view quantity_of(std::string_view name) {
 
 // The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
 // the line and the steps are pale behind it.
-inline line_chart metrics_panel(const recorded_metrics& metrics, std::string_view quantity) {
+template <class Metrics>
+line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
   line_chart out{.title = std::string(quantity), .x = {.title = "steps"}};
   double least = std::numeric_limits<double>::infinity(), most = -least;
