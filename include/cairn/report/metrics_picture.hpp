@@ -175,8 +175,8 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
 //
 // Draws metrics as the text of an SVG file: a small panel for each quantity, where train_loss, val_loss and test_loss are one.
 // Throws input_error where there is nothing to draw.
-template <class Writer = detail::svg_writer>
-std::string draw_metrics(const recorded_metrics& metrics, const std::string& title = {}) {
+template <class Writer = detail::svg_writer, class Metrics = recorded_metrics>
+std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) {
   std::vector<std::string_view> quantities;
   for (const auto& line : metrics.lines())
     if (const std::string_view q = detail::quantity_of(line.name);
@@ -197,15 +197,13 @@ std::string draw_metrics(const recorded_metrics& metrics, const std::string& tit
                                            .columns = columns});
 }
 
-// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
-//
-//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
-//
-// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
-// draw_metrics. Throws file_error.
-class metrics_picture {
+namespace detail {
+
+// See metrics_picture.
+template <class Metrics>
+class picture_of_metrics {
 public:
-  explicit metrics_picture(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
+  explicit picture_of_metrics(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
 
   template <class Run>
   void on_log(const Run& run) {
@@ -219,14 +217,24 @@ public:
   void on_end(const Run& run) {
     const auto is_seen = [](const auto& line) { return line.points.size() + line.summed > 0; };
     if (run.rank() != 0 || std::none_of(seen_.lines().begin(), seen_.lines().end(), is_seen)) return;
-    detail::make_folder_of(path_);
+    make_folder_of(path_);
     write_svg(path_, draw_metrics(seen_, title_));
   }
 
 private:
   std::string path_;
   std::string title_;
-  recorded_metrics seen_;
+  Metrics seen_;
 };
+
+} // namespace detail
+
+// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
+//
+//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
+//
+// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
+// draw_metrics. Throws file_error.
+using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
 
 } // namespace cairn

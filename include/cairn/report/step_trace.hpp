@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -74,11 +75,11 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
 
 // From when on times are counted: rank 0's clock says it where the clocks are one, as they are on one machine; elsewhere it
 // is when rank 0's word arrives. Called by all ranks.
-template <class Communicator, class Queue>
+template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
-  std::int64_t first = step_watch<>::now();
+  std::int64_t first = step_watch<Clock>::now();
   broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  const std::int64_t own = step_watch<>::now();
+  const std::int64_t own = step_watch<Clock>::now();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
 }
@@ -106,12 +107,12 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 //
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
 // by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
-template <class Trainer, step_inputs Inputs, numbers Targets>
+template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
   auto& comm = access::comm(train);
-  using watch_type = detail::step_watch<>;
+  using watch_type = detail::step_watch<Clock>;
   watch_type watch;
   if constexpr (Trainer::fused) {
     watch.is_fused();
@@ -127,7 +128,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
       if constexpr (Trainer::fused) train.on_discard(watch.listener);
     }
   } here{train, watch};
-  const std::int64_t origin = detail::common_origin(comm, train.device().compute());
+  const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
   const double loss = access::step(train, inputs, targets, watch);
   whole.end = watch_type::now();

@@ -19,7 +19,7 @@ namespace cairn::detail {
 //
 // An op is over when its call returns, as it is on a cpu. (It is a template, so that a program that includes it and traces
 // nothing does not compile it.)
-template <class Clock = std::chrono::steady_clock>
+template <class Clock>
 class step_watch {
 public:
   struct moments {
