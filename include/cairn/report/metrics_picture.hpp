@@ -126,13 +126,19 @@ inline std::string_view quantity_of(std::string_view name) {
 }
 
 // The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
-// the line and the steps are pale behind it.
+// the line and the steps are pale behind it; but a learning rate is one number at a time, and steps tell it best.
 template <class Metrics>
 line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
   line_chart out{.title = std::string(quantity), .x = {.title = "steps"}};
   double least = std::numeric_limits<double>::infinity(), most = -least;
   std::vector<chart_line> behind;
+  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
+  const auto has_twin = [&](const auto& line) {
+    return std::any_of(metrics.lines().begin(), metrics.lines().end(), [&](const auto& other) {
+      return other.name == line.name && other.of_epochs != line.of_epochs && other.points.size() + other.summed > 0;
+    });
+  };
   for (const auto& line : metrics.lines()) {
     if (quantity_of(line.name) != quantity) continue;
     if (line.not_finite > 0)
@@ -142,8 +148,8 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
       if (line.summed == 0) continue;
       points.push_back({line.sum.x / static_cast<double>(line.summed), line.sum.y / static_cast<double>(line.summed)});
     }
-    const auto others = [&](const auto& other) { return other.name == line.name && other.of_epochs && !other.points.empty(); };
-    const bool is_behind = !line.of_epochs && std::any_of(metrics.lines().begin(), metrics.lines().end(), others);
+    if (line.of_epochs && is_rate && has_twin(line)) continue;
+    const bool is_behind = !line.of_epochs && !is_rate && has_twin(line);
     for (const chart_point& p : points) least = std::min(least, p.y), most = std::max(most, p.y);
     if (is_behind) {
       behind.push_back({.colour = "#c9d6e4", .points = std::move(points), .markers = false});
@@ -160,7 +166,6 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   out.lines.insert(out.lines.begin(), behind.begin(), behind.end());
   // Small numbers beside large ones, all above zero, are seen on a logarithmic axis; numbers far from zero where the axis does
   // not begin there. A learning rate is read as the share of its peak, and ends near zero by design.
-  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
   if (least > 0 && most > 30 * least && !is_rate) out.y.logarithmic = true;
   else if (least > 0.4 * most && most > least) {
     out.y.least = least - 0.1 * (most - least);
