@@ -54,6 +54,19 @@ TEST_CASE("metrics_picture: where steps and epochs have one name, the epochs are
   CHECK(count(svg, "<circle") == 4);
 }
 
+TEST_CASE("metrics_picture: of a learning rate the steps are the line") {
+  recorded_metrics seen;
+  for (std::uint64_t step = 1; step <= 100; ++step) {
+    seen.add(step, "learning_rate", 0.1 / static_cast<double>(step));
+    if (step % 25 == 0) seen.add(step, "learning_rate", 0.1 / static_cast<double>(step), true);
+  }
+  const std::string svg = draw_metrics(seen);
+  CHECK(count(svg, ">learning_rate<") == 2); // the panel and its line
+  CHECK(count(svg, "<path") == 1);
+  CHECK(count(svg, "<circle") == 0);
+  CHECK(!has(svg, "#c9d6e4"));
+}
+
 TEST_CASE("metrics_picture: four panels are two by two, and more are rows of three") {
   const auto size = [](std::size_t panels) {
     recorded_metrics seen;

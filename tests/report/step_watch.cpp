@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,7 +30,7 @@ std::vector<std::uint64_t> checksums(bool watched, Rank&... rank) {
   for (std::uint32_t step = 0; step < 4; ++step) {
     const samples<> s(7, step);
     if (watched && (step == 1 || step == 2)) {
-      detail::step_watch watch;
+      detail::step_watch<std::chrono::steady_clock> watch;
       if constexpr (Trainer::fused) watch.is_fused();
       CHECK(detail::replica_access::step(train, s.x, s.y, watch) > 0);
       CHECK(watch.took.size() == watch.ops.size());
@@ -58,7 +59,7 @@ TEST_CASE("step_watch: every op is timed once, one after the other, and buckets 
   using Model = ddp<Net, threads::rank, bucket_bytes<1024>>;
   threads{2}.run([](threads::rank& rank) {
     trained<Model> train{rank, momentum};
-    detail::step_watch watch;
+    detail::step_watch<std::chrono::steady_clock> watch;
     const samples<> s(8, 0);
     detail::replica_access::step(train, s.x, s.y, watch);
     std::int64_t before = 0;

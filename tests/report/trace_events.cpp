@@ -45,8 +45,9 @@ TEST_CASE("trace_events: any name and any number is right JSON") {
 
 TEST_CASE("trace_events: slices that overlap lie on rows side by side") {
   rank_trace t{.rows = {"compute"}};
-  t.add_side_by_side({{"a", "", 0, 0, 10}, {"b", "", 0, 5, 20}, {"c", "", 0, 10, 12}, {"d", "", 0, 11, 13}, {"e", "", 0, 20, 21}},
-                     "communication");
+  const std::vector<trace_slice> slices{
+      {"a", "", 0, 0, 10}, {"b", "", 0, 5, 20}, {"c", "", 0, 10, 12}, {"d", "", 0, 11, 13}, {"e", "", 0, 20, 21}};
+  detail::add_side_by_side(t, slices, "communication");
   CHECK(t.rows == std::vector<std::string>{"compute", "communication", "communication, 2 at once", "communication, 3 at once"});
   std::vector<std::size_t> rows;
   for (const trace_slice& s : t.slices) rows.push_back(s.row);

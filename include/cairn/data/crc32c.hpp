@@ -10,7 +10,7 @@ namespace cairn::detail {
 
 // The remainder of every byte by the polynomial of Castagnoli (0x1EDC6F41, here with its bits from the lowest to the
 // highest), from which CRC-32C is made byte by byte.
-inline constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
+constexpr std::array<std::uint32_t, 256> make_crc32c_table() {
   std::array<std::uint32_t, 256> out{};
   for (std::uint32_t byte = 0; byte < out.size(); ++byte) {
     std::uint32_t rest = byte;
@@ -18,7 +18,8 @@ inline constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
     out[byte] = rest;
   }
   return out;
-}();
+}
+inline constexpr std::array<std::uint32_t, 256> crc32c_table = make_crc32c_table();
 
 // CRC-32C (RFC 3720, appendix B.4) of some bytes. About 400 MB/s: enough for records of a few hundred bytes, so that an
 // instruction set's own crc32 is not worth its code.

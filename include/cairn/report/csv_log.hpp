@@ -45,9 +45,13 @@ inline std::string csv_cell(std::string_view text) {
   return out + '"';
 }
 
+// (What follows is templates so that a program that logs nothing does not compile it.)
+//
 // The records of a table, each without its line break. A line break in quotes is part of a cell. What follows the last line
 // break is left out: a program was stopped while it wrote it.
-inline std::vector<std::string_view> csv_records(std::string_view text) {
+template <class Text>
+std::vector<std::string_view> csv_records(const Text& whole) {
+  const std::string_view text = whole;
   std::vector<std::string_view> out;
   bool quoted = false;
   std::size_t begin = 0;
@@ -61,7 +65,8 @@ inline std::vector<std::string_view> csv_records(std::string_view text) {
 }
 
 // The cells of one record.
-inline std::vector<std::string> csv_cells(std::string_view record) {
+template <class Record>
+std::vector<std::string> csv_cells(const Record& record) {
   std::vector<std::string> out(1);
   bool quoted = false;
   for (std::size_t at = 0; at < record.size(); ++at) {
@@ -75,32 +80,21 @@ inline std::vector<std::string> csv_cells(std::string_view record) {
 }
 
 // All of a small file. Throws file_error.
-inline std::string text_of_file(const std::string& path) {
-  open_file file(path, O_RDONLY);
+template <class File = open_file>
+std::string text_of_file(const std::string& path) {
+  File file(path, O_RDONLY);
   const std::uint64_t size = file.size();
-  if (size == open_file::no_size) throw file_error("cannot read '" + path + "': " + std::strerror(errno));
+  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + std::strerror(errno));
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!file.read(text.data(), text.size(), 0)) throw file_error("cannot read all of '" + path + "'");
   return text;
 }
 
-} // namespace detail
-
-// Metrics as a table in a CSV file, a row for each write(): the step, the epoch, and a column for each name.
-//
-//   csv_log log{"runs/a/metrics.csv"};
-//   log.write(step, epoch, {{"train_loss", loss}});
-//
-// Where a name is new, the file is written again with one column more; a row has an empty cell where it has no value. The
-// folder is made if it is not there. A table that is there is continued, as a resumed run does it: the rows of steps that
-// come again are dropped with the first write, so that none is there twice. Of a new run in the same folder these are all.
-//
-// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Each row is in the file when write() returns. It
-// may be lost with the machine, but not with the program. Throws file_error where a file cannot be written, and where the
-// table that is there is none of this kind.
-class csv_log {
+// See csv_log.
+template <class File>
+class csv_table {
 public:
-  explicit csv_log(std::string file) : path_(std::move(file)) {}
+  explicit csv_table(std::string file) : path_(std::move(file)) {}
 
   void write(std::uint64_t step, std::size_t epoch, std::span<const std::pair<std::string, double>> metrics) {
     if (!std::exchange(writes_, true)) begin(step);
@@ -109,7 +103,7 @@ public:
     for (const auto& [name, value] : metrics) {
       const std::size_t at = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
       if (at == names_.size()) names_.push_back(name), cells.emplace_back();
-      cells[at] = detail::csv_number(value);
+      cells[at] = csv_number(value);
     }
     if (names_.size() > known) add_columns(names_.size() - known);
     std::string row = std::to_string(step) + ',' + std::to_string(epoch);
@@ -141,11 +135,11 @@ private:
   void begin(std::uint64_t step) {
     if (step >= first_step_) return;
     first_step_ = step;
-    if (!detail::file_exists(path_)) return;
-    const std::string text = detail::text_of_file(path_);
-    const std::vector<std::string_view> rows = detail::csv_records(text);
+    if (!file_exists(path_)) return;
+    const std::string text = text_of_file(path_);
+    const std::vector<std::string_view> rows = csv_records(text);
     if (rows.empty()) return rewrite({}); // not even the header was written whole
-    names_ = detail::csv_cells(rows[0]);
+    names_ = csv_cells(rows[0]);
     if (!rows[0].starts_with(first_columns) || names_.size() < 2 || names_[1] != "epoch")
       refuse(1, "a header that begins with '" + std::string(first_columns) + "'", rows[0]);
     const std::size_t width = names_.size();
@@ -168,17 +162,17 @@ private:
   // Cells of new columns, empty in the rows so far. The table is small, or its columns are known after its first rows.
   void add_columns(std::size_t count) {
     if (!is_there_) return rewrite({});
-    const std::string text = detail::text_of_file(path_);
-    std::vector<std::string_view> rows = detail::csv_records(text);
+    const std::string text = text_of_file(path_);
+    std::vector<std::string_view> rows = csv_records(text);
     if (!rows.empty()) rows.erase(rows.begin());
     rewrite(rows, std::string(count, ','));
   }
   void rewrite(std::span<const std::string_view> rows, const std::string& behind = "") {
     std::string out{first_columns};
-    for (const std::string& name : names_) out += ',' + detail::csv_cell(name);
+    for (const std::string& name : names_) out += ',' + csv_cell(name);
     out += '\n';
     for (const std::string_view row : rows) out.append(row).append(behind) += '\n';
-    detail::make_folder_of(path_);
+    make_folder_of(path_);
     write_file_atomically(path_, out);
     is_there_ = true;
   }
@@ -186,7 +180,7 @@ private:
   // Opened for each row: a file that stays open would be lost where another program puts a new one in its place.
   void append(const std::string& row) {
     if (!is_there_) rewrite({});
-    detail::open_file file(path_, O_WRONLY | O_APPEND);
+    File file(path_, O_WRONLY | O_APPEND);
     if (!file || !file.write(row) || !file.close())
       throw file_error("csv_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
                        ". It must stay where it is, be writable and have room.");
@@ -203,5 +197,21 @@ private:
   bool is_there_ = false;
   bool writes_ = false;
 };
+
+} // namespace detail
+
+// Metrics as a table in a CSV file, a row for each write(): the step, the epoch, and a column for each name.
+//
+//   csv_log log{"runs/a/metrics.csv"};
+//   log.write(step, epoch, {{"train_loss", loss}});
+//
+// Where a name is new, the file is written again with one column more; a row has an empty cell where it has no value. The
+// folder is made if it is not there. A table that is there is continued, as a resumed run does it: the rows of steps that
+// come again are dropped with the first write, so that none is there twice. Of a new run in the same folder these are all.
+//
+// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Each row is in the file when write() returns. It
+// may be lost with the machine, but not with the program. Throws file_error where a file cannot be written, and where the
+// table that is there is none of this kind.
+using csv_log = detail::csv_table<detail::open_file>;
 
 } // namespace cairn

@@ -41,10 +41,10 @@ struct line_chart {
 };
 
 struct chart_settings {
-  std::string title{};    // above all charts
-  std::string subtitle{}; // what was measured, on one line
-  double width = 1000;    // pixels, of all charts together
-  double height = 340;    // of the plotting area
+  std::string title{};     // above all charts
+  std::string subtitle{};  // what was measured, on one line
+  double width = 1000;     // pixels, of all charts together
+  double height = 340;     // of the plotting area
   std::size_t columns = 0; // charts side by side; 0: all
 };
 
@@ -270,8 +270,8 @@ private:
 //   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
 //   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
 //
-// Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points, or points that
-// its axes cannot show.
+// Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points,
+// or points that its axes cannot show.
 template <class Writer = detail::svg_writer>
 std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
   if (charts.empty()) throw input_error("draw_line_charts: expected at least one chart, found none");

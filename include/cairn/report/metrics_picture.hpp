@@ -25,9 +25,13 @@
 
 namespace cairn {
 
+namespace detail {
+
 // Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: of a long run neighbours are kept as their
-// mean. Values that are no finite numbers are counted and left out.
-class recorded_metrics {
+// mean. Values that are no finite numbers are counted and left out. (A template, so that a program that draws nothing does
+// not compile it.)
+template <std::size_t MostPoints>
+class metrics_in_memory {
 public:
   struct line {
     std::string name;
@@ -64,7 +68,7 @@ public:
   // In the order in which names came.
   const std::vector<line>& lines() const { return lines_; }
 
-  static constexpr std::size_t most_points = 512; // of a line, and up to twice as many
+  static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
 
 private:
   line& line_of(std::string_view name, bool of_epoch) {
@@ -76,15 +80,20 @@ private:
   std::vector<line> lines_;
 };
 
+} // namespace detail
+
+using recorded_metrics = detail::metrics_in_memory<512>;
+
 // The metrics of a table that csv_log wrote. The table does not tell steps from epochs: a row counts as that of an epoch where
 // it has a metric of a validation or a test, or comes second with its step. Throws file_error.
-inline recorded_metrics read_metrics(const std::string& file) {
+template <class Metrics = recorded_metrics>
+Metrics read_metrics(const std::string& file) {
   const std::string text = detail::text_of_file(file);
   const std::vector<std::string_view> rows = detail::csv_records(text);
   const std::vector<std::string> names = rows.empty() ? std::vector<std::string>{} : detail::csv_cells(rows[0]);
   if (names.size() < 2 || names[0] != "step" || names[1] != "epoch")
     throw file_error("read_metrics: expected a table that begins with step,epoch in '" + file + "'; csv_log writes such");
-  recorded_metrics out;
+  Metrics out;
   double step = -1;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const std::vector<std::string> cells = detail::csv_cells(rows[i]);
@@ -117,12 +126,19 @@ inline std::string_view quantity_of(std::string_view name) {
 }
 
 // The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
-// the line and the steps are pale behind it.
-inline line_chart metrics_panel(const recorded_metrics& metrics, std::string_view quantity) {
+// the line and the steps are pale behind it; but a learning rate is one number at a time, and steps tell it best.
+template <class Metrics>
+line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
   line_chart out{.title = std::string(quantity), .x = {.title = "steps"}};
   double least = std::numeric_limits<double>::infinity(), most = -least;
   std::vector<chart_line> behind;
+  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
+  const auto has_twin = [&](const auto& line) {
+    return std::any_of(metrics.lines().begin(), metrics.lines().end(), [&](const auto& other) {
+      return other.name == line.name && other.of_epochs != line.of_epochs && other.points.size() + other.summed > 0;
+    });
+  };
   for (const auto& line : metrics.lines()) {
     if (quantity_of(line.name) != quantity) continue;
     if (line.not_finite > 0)
@@ -132,8 +148,8 @@ inline line_chart metrics_panel(const recorded_metrics& metrics, std::string_vie
       if (line.summed == 0) continue;
       points.push_back({line.sum.x / static_cast<double>(line.summed), line.sum.y / static_cast<double>(line.summed)});
     }
-    const auto others = [&](const auto& other) { return other.name == line.name && other.of_epochs && !other.points.empty(); };
-    const bool is_behind = !line.of_epochs && std::any_of(metrics.lines().begin(), metrics.lines().end(), others);
+    if (line.of_epochs && is_rate && has_twin(line)) continue;
+    const bool is_behind = !line.of_epochs && !is_rate && has_twin(line);
     for (const chart_point& p : points) least = std::min(least, p.y), most = std::max(most, p.y);
     if (is_behind) {
       behind.push_back({.colour = "#c9d6e4", .points = std::move(points), .markers = false});
@@ -150,7 +166,6 @@ inline line_chart metrics_panel(const recorded_metrics& metrics, std::string_vie
   out.lines.insert(out.lines.begin(), behind.begin(), behind.end());
   // Small numbers beside large ones, all above zero, are seen on a logarithmic axis; numbers far from zero where the axis does
   // not begin there. A learning rate is read as the share of its peak, and ends near zero by design.
-  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
   if (least > 0 && most > 30 * least && !is_rate) out.y.logarithmic = true;
   else if (least > 0.4 * most && most > least) {
     out.y.least = least - 0.1 * (most - least);
@@ -165,8 +180,8 @@ inline line_chart metrics_panel(const recorded_metrics& metrics, std::string_vie
 //
 // Draws metrics as the text of an SVG file: a small panel for each quantity, where train_loss, val_loss and test_loss are one.
 // Throws input_error where there is nothing to draw.
-template <class Writer = detail::svg_writer>
-std::string draw_metrics(const recorded_metrics& metrics, const std::string& title = {}) {
+template <class Writer = detail::svg_writer, class Metrics = recorded_metrics>
+std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) {
   std::vector<std::string_view> quantities;
   for (const auto& line : metrics.lines())
     if (const std::string_view q = detail::quantity_of(line.name);
@@ -187,15 +202,13 @@ std::string draw_metrics(const recorded_metrics& metrics, const std::string& tit
                                            .columns = columns});
 }
 
-// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
-//
-//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
-//
-// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
-// draw_metrics. Throws file_error.
-class metrics_picture {
+namespace detail {
+
+// See metrics_picture.
+template <class Metrics>
+class picture_of_metrics {
 public:
-  explicit metrics_picture(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
+  explicit picture_of_metrics(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
 
   template <class Run>
   void on_log(const Run& run) {
@@ -209,14 +222,24 @@ public:
   void on_end(const Run& run) {
     const auto is_seen = [](const auto& line) { return line.points.size() + line.summed > 0; };
     if (run.rank() != 0 || std::none_of(seen_.lines().begin(), seen_.lines().end(), is_seen)) return;
-    detail::make_folder_of(path_);
+    make_folder_of(path_);
     write_svg(path_, draw_metrics(seen_, title_));
   }
 
 private:
   std::string path_;
   std::string title_;
-  recorded_metrics seen_;
+  Metrics seen_;
 };
+
+} // namespace detail
+
+// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
+//
+//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
+//
+// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
+// draw_metrics. Throws file_error.
+using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
 
 } // namespace cairn

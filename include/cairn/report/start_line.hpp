@@ -57,6 +57,7 @@ public:
   static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
     using communicator_type = typename detail::replica<Model>::communicator_type;
+    using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
     const auto count = [](std::size_t n, const std::string& what) {
       return format_count(n) + " " + what + (n == 1 ? "" : "s");
     };
@@ -69,7 +70,7 @@ public:
     if constexpr (detail::replica<Model>::distributed) out.append(" by ").append(communicator_type::name);
 
     const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
-    out += "\n" + (solved ? "a solved schedule" : name_of<typename detail::whole<typename detail::replica<Model>::model>::policy>());
+    out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") +
            " | " + format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();

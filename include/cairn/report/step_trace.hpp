@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,10 +26,11 @@ namespace detail {
 
 // The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
 // from `origin`, and the step takes from `whole.begin` to `whole.end`.
-inline rank_trace trace_of(const step_watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
-                           const step_watch::moments& whole, std::int64_t origin, bool alone) {
+template <class Watch>
+rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
+                    const typename Watch::moments& whole, std::int64_t origin, bool alone) {
   rank_trace out{.rows = {"compute"}, .counted = "live bytes of activations"};
-  const auto add = [&](std::string name, const char* kind, const step_watch::moments& at) -> trace_slice& {
+  const auto add = [&](std::string name, const char* kind, const typename Watch::moments& at) -> trace_slice& {
     return out.slices.emplace_back(trace_slice{std::move(name), kind, 0, at.begin - origin, at.end - origin});
   };
   const auto count = [&](std::int64_t time, std::size_t bytes) {
@@ -55,7 +57,7 @@ inline rank_trace trace_of(const step_watch& seen, std::span<const std::size_t> 
   if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
   add("update", "update", seen.updating);
 
-  using inner = step_watch::inner::kind;
+  using inner = typename Watch::inner::kind;
   for (const auto& [what, bucket, at] : seen.inside) {
     if (alone && what != inner::use) continue;
     const char* const verb = what == inner::send ? "send bucket " : what == inner::wait ? "wait for bucket " : "use bucket ";
@@ -63,21 +65,21 @@ inline rank_trace trace_of(const step_watch& seen, std::span<const std::size_t> 
   }
   std::vector<trace_slice> ways;
   for (std::size_t b = 0; !alone && b < seen.buckets.size(); ++b) {
-    const step_watch::way& w = seen.buckets[b];
+    const auto& w = seen.buckets[b];
     ways.push_back({"bucket " + std::to_string(b), "communication", 0, w.sent - origin, w.back - origin,
                     {{"bytes", static_cast<double>(w.bytes)}}});
   }
-  out.add_side_by_side(std::move(ways), "communication");
+  add_side_by_side(out, std::move(ways), "communication");
   return out;
 }
 
 // From when on times are counted: rank 0's clock says it where the clocks are one, as they are on one machine; elsewhere it
 // is when rank 0's word arrives. Called by all ranks.
-template <class Communicator, class Queue>
+template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
-  std::int64_t first = step_watch::now();
+  std::int64_t first = step_watch<Clock>::now();
   broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  const std::int64_t own = step_watch::now();
+  const std::int64_t own = step_watch<Clock>::now();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
 }
@@ -105,30 +107,31 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 //
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
 // by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
-template <class Trainer, step_inputs Inputs, numbers Targets>
+template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
   auto& comm = access::comm(train);
-  detail::step_watch watch;
+  using watch_type = detail::step_watch<Clock>;
+  watch_type watch;
   if constexpr (Trainer::fused) {
     watch.is_fused();
     watch.listener = access::on_discard(train);
   }
   const struct listening { // to what a fused update discards; then the listener of before listens again
     Trainer& train;
-    detail::step_watch& watch;
-    listening(Trainer& t, detail::step_watch& w) : train(t), watch(w) {
-      if constexpr (Trainer::fused) train.on_discard({&detail::step_watch::discarded, &watch});
+    watch_type& watch;
+    listening(Trainer& t, watch_type& w) : train(t), watch(w) {
+      if constexpr (Trainer::fused) train.on_discard({&watch_type::discarded, &watch});
     }
     ~listening() {
       if constexpr (Trainer::fused) train.on_discard(watch.listener);
     }
   } here{train, watch};
-  const std::int64_t origin = detail::common_origin(comm, train.device().compute());
-  detail::step_watch::moments whole{detail::step_watch::now(), 0};
+  const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
+  typename watch_type::moments whole{watch_type::now(), 0};
   const double loss = access::step(train, inputs, targets, watch);
-  whole.end = detail::step_watch::now();
+  whole.end = watch_type::now();
 
   const auto& solved = access::options(train).schedule.plan;
   const bool is_solved = solved.training.count > 0;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,11 +17,13 @@ namespace cairn::detail {
 // computed is what an unwatched step computes, bit for bit: the ops, and the calls of the communicator, are the same in the
 // same order. It takes the place of unwatched_step (train/training_step.hpp), for one step.
 //
-// An op is over when its call returns, as it is on a cpu.
+// An op is over when its call returns, as it is on a cpu. (It is a template, so that a program that includes it and traces
+// nothing does not compile it.)
+template <class Clock>
 class step_watch {
 public:
   struct moments {
-    std::int64_t begin = 0; // nanoseconds of the steady clock
+    std::int64_t begin = 0; // nanoseconds of the clock
     std::int64_t end = 0;
   };
   // A bucket on its way: from when it was sent until this rank saw that it was back. Whether it is, is looked at after every
@@ -41,7 +42,7 @@ public:
   };
 
   static std::int64_t now() {
-    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    const auto since = Clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
   }
 
@@ -56,10 +57,7 @@ public:
   void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction& reduction) {
     ops.assign(p.training.ops.begin(), p.training.ops.end());
     took.assign(ops.size(), {});
-    auto step = std::make_shared<step_in_progress<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
-    run_ = [step](std::size_t t) { step->executes.run(t); };
-    used_ = [step](const std::byte* bytes) { step->used(bytes); };
-    look_ = [step] { step->look(); };
+    step_ = std::make_unique<step_of<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
     for (at_ = 0; at_ < p.training.loss; ++at_) run();
   }
   template <class Judge>
@@ -77,7 +75,7 @@ public:
   // update every bucket is waited for where it is used.
   template <class Update, class Communicator, class Queue, class Reduction>
   void update(const Update& update, Communicator& comm, Queue& queue, Reduction& reduction) {
-    look_();
+    step_->look();
     waiting.begin = now();
     if (!fused_) {
       send([&] { reduction.send(comm, queue, static_cast<std::size_t>(-1)); }, reduction);
@@ -92,9 +90,7 @@ public:
     waiting.end = updating.begin = used_until_ = now();
     update();
     updating.end = now();
-    run_ = nullptr;
-    used_ = nullptr;
-    look_ = nullptr;
+    step_.reset();
   }
 
   // The trainer's gradients are used bucket by bucket, during the backward pass.
@@ -104,25 +100,32 @@ public:
   static void discarded(void* self, std::byte* bytes, std::size_t count) {
     auto* const me = static_cast<step_watch*>(self);
     me->listener(bytes, count);
-    if (me->fused_ && me->used_) me->used_(bytes);
+    if (me->fused_ && me->step_ != nullptr) me->step_->used(bytes);
   }
   callback<std::byte*, std::size_t> listener{}; // another one, of the trainer's user
 
 private:
+  struct step_in_progress {
+    virtual ~step_in_progress() = default;
+    virtual void run(std::size_t t) = 0;
+    virtual void used(const std::byte* bytes) = 0;
+    virtual void look() = 0;
+  };
   // The ops of a step write their gradients and tell of them as ever; this listens in between.
   template <class T, class Queue, class Reduction>
-  struct step_in_progress {
-    step_in_progress(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
+  struct step_of final : step_in_progress {
+    step_of(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
         : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), executes(p, queue, lent) {
       own.finished = {&finished, this};
       lent.tell = &own;
     }
     static void finished(void* self, std::size_t end) {
-      auto* const me = static_cast<step_in_progress*>(self);
+      auto* const me = static_cast<step_of*>(self);
       me->watch.used_until_ = now();
       me->watch.send([&] { me->tell.finished(end); }, me->reduction);
     }
-    void used(const std::byte* bytes) {
+    void run(std::size_t t) override { executes.run(t); }
+    void used(const std::byte* bytes) override {
       watch.note_sent(reduction);
       // Buckets are used in the order in which they were sent.
       const std::size_t b = watch.used_count_;
@@ -132,7 +135,7 @@ private:
       if (watch.buckets[b].back == 0) watch.buckets[b].back = end;
       watch.inside.push_back({inner::kind::use, b, {std::exchange(watch.used_until_, end), end}});
     }
-    void look() {
+    void look() override {
       for (std::size_t b = 0; b < watch.buckets.size(); ++b)
         if (watch.buckets[b].back == 0 && reduction.is_back(b)) watch.buckets[b].back = now();
     }
@@ -147,9 +150,9 @@ private:
 
   void run() {
     took[at_].begin = now();
-    run_(at_);
+    step_->run(at_);
     took[at_].end = now();
-    if (!buckets.empty()) look_();
+    if (!buckets.empty()) step_->look();
   }
 
   // What f sends is on its way from when f was called. A bucket may be used before f is back.
@@ -167,9 +170,7 @@ private:
     }
   }
 
-  std::function<void(std::size_t)> run_{};
-  std::function<void(const std::byte*)> used_{};
-  std::function<void()> look_{};
+  std::unique_ptr<step_in_progress> step_{};
   std::size_t at_ = 0;
   std::int64_t sending_ = 0;
   std::int64_t used_until_ = 0;

@@ -94,32 +94,20 @@ inline std::string scalars_event(double time, std::uint64_t step,
   return proto_fields().real(1, time).number(2, step).bytes(5, summary.str()).str();
 }
 
-} // namespace detail
-
-// Metrics for TensorBoard: `tensorboard --logdir runs` shows the folders in runs/ as curves side by side.
-//
-//   tensorboard_log log{"runs/a"};
-//   log.write(step, {{"train_loss", loss}});
-//
-// With the first write a file events.out.tfevents.<seconds>.<host>.<process>.<number> is made in the folder, and the folder
-// if need be. A resumed run adds a file of its own, which tells TensorBoard to forget the steps that come again. Values are
-// floats there.
-//
-// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Every write goes to the file at once, so that it
-// is seen at once and stays when the program is killed; the disk is asked to keep it (fsync) only when the log is closed.
-// Throws file_error.
-class tensorboard_log {
+// See tensorboard_log. (A template, so that a program that logs nothing does not compile it.)
+template <class File>
+class event_log {
 public:
-  explicit tensorboard_log(std::string folder) : folder_(std::move(folder)) {}
-  tensorboard_log(tensorboard_log&&) = default;
-  tensorboard_log& operator=(tensorboard_log&&) = default;
-  ~tensorboard_log() {
+  explicit event_log(std::string folder) : folder_(std::move(folder)) {}
+  event_log(event_log&&) = default;
+  event_log& operator=(event_log&&) = default;
+  ~event_log() {
     if (file_ != nullptr) file_->sync(); // what fails here was said by write(), or is not known before it is lost
   }
 
   void write(std::uint64_t step, std::span<const std::pair<std::string, double>> metrics) {
     open(step);
-    add(detail::scalars_event(now(), step, metrics));
+    add(scalars_event(now(), step, metrics));
   }
   void write(std::uint64_t step, std::initializer_list<std::pair<std::string, double>> metrics) {
     write(step, std::span<const std::pair<std::string, double>>(metrics.begin(), metrics.size()));
@@ -147,7 +135,7 @@ private:
 
   void open(std::uint64_t step) {
     if (file_ != nullptr) return;
-    detail::make_folder(folder_);
+    make_folder(folder_);
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host = {"localhost"};
     const double time = now();
@@ -157,26 +145,42 @@ private:
     unsigned number = 0;
     do {
       path_ = stem + std::to_string(number++);
-      file_ = std::make_unique<detail::open_file>(path_, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+      file_ = std::make_unique<File>(path_, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
     } while (!*file_ && errno == EEXIST);
     if (!*file_) {
       file_.reset();
       throw file_error("tensorboard_log: cannot make '" + path_ + "': " + std::strerror(errno) +
                        ". Its folder must be writable and have room.");
     }
-    add(detail::first_event(time));
-    add(detail::start_event(time, step));
+    add(first_event(time));
+    add(start_event(time, step));
   }
 
   void add(const std::string& event) {
-    if (!file_->write(detail::event_record(event)))
+    if (!file_->write(event_record(event)))
       throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
                        ". The disk must have room.");
   }
 
   std::string folder_;
   std::string path_;
-  std::unique_ptr<detail::open_file> file_;
+  std::unique_ptr<File> file_;
 };
+
+} // namespace detail
+
+// Metrics for TensorBoard: `tensorboard --logdir runs` shows the folders in runs/ as curves side by side.
+//
+//   tensorboard_log log{"runs/a"};
+//   log.write(step, {{"train_loss", loss}});
+//
+// With the first write a file events.out.tfevents.<seconds>.<host>.<process>.<number> is made in the folder, and the folder
+// if need be. A resumed run adds a file of its own, which tells TensorBoard to forget the steps that come again. Values are
+// floats there.
+//
+// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Every write goes to the file at once, so that it
+// is seen at once and stays when the program is killed; the disk is asked to keep it (fsync) only when the log is closed.
+// Throws file_error.
+using tensorboard_log = detail::event_log<detail::open_file>;
 
 } // namespace cairn

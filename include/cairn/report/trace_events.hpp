@@ -38,24 +38,6 @@ struct rank_trace {
   std::vector<trace_slice> slices{};
   std::string counted{};
   std::vector<trace_count> counts{};
-
-  // Rows from `first` on for slices that may overlap: each goes to the first row that is free by then, as viewers show a
-  // row's slices only where they nest.
-  void add_side_by_side(std::vector<trace_slice> slices_in_order, const std::string& name) {
-    const std::size_t first = rows.size();
-    std::vector<std::int64_t> busy_until;
-    for (trace_slice& s : slices_in_order) {
-      std::size_t row = 0;
-      while (row < busy_until.size() && busy_until[row] > s.begin) ++row;
-      if (row == busy_until.size()) {
-        busy_until.push_back(0);
-        rows.push_back(row == 0 ? name : name + ", " + std::to_string(row + 1) + " at once");
-      }
-      busy_until[row] = s.end;
-      s.row = first + row;
-      slices.push_back(std::move(s));
-    }
-  }
 };
 
 namespace detail {
@@ -77,8 +59,9 @@ inline std::string json_number(double value) {
 }
 
 // The events of a rank in Chrome's trace format, each followed by a comma and a line break. A process is a rank and a thread
-// one of its rows; times are microseconds.
-inline std::string chrome_events(const rank_trace& trace) {
+// one of its rows; times are microseconds. (Templates, so that a program that traces nothing does not compile them.)
+template <class Trace>
+std::string chrome_events(const Trace& trace) {
   std::string out;
   const auto begin = [&](char phase, std::string_view name, std::size_t row) {
     out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) +
@@ -107,6 +90,25 @@ inline std::string chrome_events(const rank_trace& trace) {
     out += ",\"ts\":" + time(c.time) + ",\"args\":{\"bytes\":" + json_number(c.value) + "}},\n";
   }
   return out;
+}
+
+// New rows for slices that may overlap, given in the order in which they begin: each goes to the first row that is free by
+// then, as viewers show a row's slices only where they nest.
+template <class Trace, class Slices>
+void add_side_by_side(Trace& trace, Slices slices, const std::string& name) {
+  const std::size_t first = trace.rows.size();
+  std::vector<std::int64_t> busy_until;
+  for (auto& s : slices) {
+    std::size_t row = 0;
+    while (row < busy_until.size() && busy_until[row] > s.begin) ++row;
+    if (row == busy_until.size()) {
+      busy_until.push_back(0);
+      trace.rows.push_back(row == 0 ? name : name + ", " + std::to_string(row + 1) + " at once");
+    }
+    busy_until[row] = s.end;
+    s.row = first + row;
+    trace.slices.push_back(std::move(s));
+  }
 }
 
 // A whole file, of the events of all ranks.
