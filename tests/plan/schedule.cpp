@@ -25,7 +25,7 @@ op forward(std::uint32_t i, bool output, bool tape = false, bool again = false) 
 op backward(std::uint32_t i, bool gradient = true) {
   return {.kind = op_kind::backward, .wants_input_gradient = gradient, .position = i};
 }
-op loss(std::uint32_t n) { return {.kind = op_kind::loss, .position = n}; }
+op loss_op(std::uint32_t n) { return {.kind = op_kind::loss, .position = n}; }
 op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .position = k}; }
 op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
 op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
@@ -44,7 +44,7 @@ TEST_CASE("schedule: what each op is for, and a discard after the last reader") 
                                  forward(1, true, true),
                                  discard_value(1),
                                  forward(2, true),
-                                 loss(3),
+                                 loss_op(3),
                                  discard_value(3),
                                  backward(2),
                                  discard_value(2),

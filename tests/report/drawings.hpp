@@ -84,8 +84,8 @@ inline bool texts_overlap(const std::string& svg) {
   return false;
 }
 
-// The numbers after an attribute's name, of every element whose tag begins so: numbers(svg, "circle", "cx").
-inline std::vector<double> numbers(const std::string& svg, const std::string& tag,
+// The numbers after an attribute's name, of every element whose tag begins so: numbers_of(svg, "circle", "cx").
+inline std::vector<double> numbers_of(const std::string& svg, const std::string& tag,
                                    const std::string& attribute) {
   std::vector<double> out;
   const std::string begin = "<" + tag + " ";
