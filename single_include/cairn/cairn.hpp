@@ -18,6 +18,11 @@
 #include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
 #endif
 
+// The one header of single_include/ has everything that is here, and another copy of Cairn too.
+#ifdef CAIRN_VERSION_MAJOR
+#include "Cairn is there twice, from two files: include from include/ or from single_include/, of one version, and not from both"
+#endif
+
 #define CAIRN_VERSION_MAJOR 0
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0
@@ -15242,7 +15247,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Layers that have their first parameter from another. What is wrong with that has its own error.
   static constexpr std::size_t tie_count = [] {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1 : 0;
+    for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1U : 0U;
     return count;
   }();
   static constexpr auto ties = find_ties<tie_count>(element_of, order, stages);
