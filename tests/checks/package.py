@@ -108,7 +108,9 @@ def installed(machine):
 
 
 def components(machine):
-    machine.use("components", machine.install(), f"-DCOMPONENTS={';'.join(machine.options.found)}", programs=("train", "components"))
+    prefix = machine.install()
+    for wanted in ("", ";".join(machine.options.found)):
+        machine.use("components", prefix, f"-DCOMPONENTS={wanted}", programs=("train", "components"))
 
 
 def missing(machine):
