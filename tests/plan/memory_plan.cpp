@@ -51,14 +51,14 @@ struct way_to_stand {
   bool lent, output, input_gradient, keeps;
 };
 constexpr std::array<way_to_stand, 9> ways_to_stand{{{false, false, false, false},
-                                             {true, false, false, false},
-                                             {true, false, false, true},
-                                             {true, false, true, false},
-                                             {true, false, true, true},
-                                             {true, true, false, false},
-                                             {true, true, false, true},
-                                             {true, true, true, false},
-                                             {true, true, true, true}}};
+                                                     {true, false, false, false},
+                                                     {true, false, false, true},
+                                                     {true, false, true, false},
+                                                     {true, false, true, true},
+                                                     {true, true, false, false},
+                                                     {true, true, false, true},
+                                                     {true, true, true, false},
+                                                     {true, true, true, true}}};
 
 // One walk: the schedule is proved, and the simulated memory always holds what is read.
 std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
@@ -113,7 +113,7 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 
 // Route number `index`: up, and before each backward one of the rows.
 std::vector<route_step> route_through(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
-                           std::size_t index) {
+                                      std::size_t index) {
   std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
@@ -203,7 +203,8 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
   }
 }
 
-TEST_CASE("memory_plan: what only reshapes the input takes no memory, however the chain stands and whatever comes after") {
+TEST_CASE("memory_plan: what only reshapes the input takes no memory, however the chain stands and whatever "
+          "comes after") {
   const auto all = kinds();
   dice any{7};
   for (std::size_t trial = 0; trial < 20'000; ++trial) {
@@ -231,7 +232,8 @@ TEST_CASE("memory_plan: what only reshapes the input takes no memory, however th
     // The forward pass has the memory of the chain without them.
     const auto arena = [&](const chain& of) {
       const auto schedule = complete<most_stages, most_moves>(of, moves_of<forward_pass>(of));
-      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss).forward_workspace;
+      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss)
+          .forward_workspace;
     };
     chain rest = c;
     rest.stages = c.stages.subspan(front);
