@@ -84,9 +84,9 @@ inline bool texts_overlap(const std::string& svg) {
   return false;
 }
 
-// The numbers after an attribute's name, of every element whose tag begins so: numbers_of(svg, "circle", "cx").
-inline std::vector<double> numbers_of(const std::string& svg, const std::string& tag,
-                                      const std::string& attribute) {
+// The numbers after an attribute's name, of every element whose tag begins so: numbers(svg, "circle", "cx").
+inline std::vector<double> numbers(const std::string& svg, const std::string& tag,
+                                   const std::string& attribute) {
   std::vector<double> out;
   const std::string begin = "<" + tag + " ";
   for (std::size_t at = svg.find(begin); at != svg.npos; at = svg.find(begin, at + 1)) {
