@@ -1,110 +1,289 @@
 # SPDX-License-Identifier: MIT
-"""Other projects can use Cairn, installed or as a subfolder, and Cairn changes nothing in them."""
+"""Other people's projects use Cairn, whichever way it comes to them, and Cairn changes nothing in them.
+
+The projects are in tests/package/. Each is configured and built from scratch in a temporary folder, and what it built is
+run. A way that this machine lacks the tools for is left out, and says so with exit status 77.
+"""
+import concurrent.futures
+import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
-from house import run
+from house import COMPONENTS, WARNINGS, run
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECTS = "tests/package"
+LEFT_OUT = 77
 
 # Flags in the environment are the builder's; a user has none, so that whatever appears comes from Cairn.
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
-USER = """cmake_minimum_required(VERSION 3.24)
-project(user LANGUAGES CXX)
-{cairn}
-add_executable(user user.cpp)
-target_link_libraries(user {targets})
-add_executable(bystander bystander.cpp)
-install(TARGETS bystander)
-get_directory_property(options COMPILE_OPTIONS)
-foreach(variable CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS CMAKE_CXX_STANDARD CMAKE_CXX_EXTENSIONS BUILD_TESTING options)
-  if(NOT "${{${{variable}}}}" STREQUAL "")
-    message(FATAL_ERROR "${{variable}} has become ${{${{variable}}}}")
-  endif()
-endforeach()
+# Cairn and nothing else: what a machine happens to have is looked for by the components only.
+ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "nlohmann_json", "xtensor")]
+NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
+
+
+class Fault(Exception):
+    pass
+
+
+class LeftOut(Exception):
+    pass
+
+
+class Machine:
+    """A temporary folder, the sources of Cairn, and commands that have to succeed."""
+
+    def __init__(self, folder, root, options):
+        self.folder, self.root, self.options = folder, root, options
+        self.compiler = options.compilers[0]
+
+    def call(self, *command, env=None, fails=False):
+        result = subprocess.run([*map(str, command)], cwd=self.folder, env={**QUIET, **(env or {})}, capture_output=True, text=True)
+        said = result.stdout + result.stderr
+        if bool(result.returncode) != fails:
+            lines = (result.stderr.strip() or result.stdout.strip()).splitlines()
+            raise Fault(f"{' '.join(map(str, command[:6]))} ...: " + "\n".join(lines[-15:]))
+        return said
+
+    def configure(self, source, build, *more):
+        return self.call("cmake", "-S", source, "-B", build, f"-DCMAKE_CXX_COMPILER={self.compiler}", *more)
+
+    def use(self, name, *more, programs=("train",)):
+        """A project of tests/package/, from nothing to what its programs say."""
+        build = self.folder / f"{name}-build"
+        self.configure(self.root / PROJECTS / name, build, *more)
+        self.call("cmake", "--build", build, "--parallel", "2")
+        for program in programs:
+            self.call(build / program)
+        return build
+
+    def install(self):
+        prefix = self.folder / "prefix"
+        self.configure(self.root, "cairn-build", *NO_PROGRAMS, *ALONE)
+        self.call("cmake", "--install", "cairn-build", "--prefix", prefix)
+        return f"-DCMAKE_PREFIX_PATH={prefix}"
+
+    def installs_own_alone(self, build):
+        self.call("cmake", "--install", build, "--prefix", self.folder / "own")
+        there = sorted(path.relative_to(self.folder / "own").as_posix() for path in (self.folder / "own").rglob("*") if path.is_file())
+        if there != ["bin/train"]:
+            raise Fault(f"the project's own install puts there {', '.join(there[:8])}")
+
+    def says_no_build_type(self, cairn, *more):
+        """Without a build type one line says so, however often Cairn is asked for; with one, none."""
+        source = self.folder / "told"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.24)\nproject(told LANGUAGES CXX)\n{cairn}\n")
+        for build_type, lines in (("", 1), ("Release", 0), ("Debug", 0)):
+            said = self.configure(source, "told-build", f"-DCMAKE_BUILD_TYPE={build_type}", *ALONE, *more)
+            if said.count("there is no CMAKE_BUILD_TYPE") != lines:
+                raise Fault(f"with the build type '{build_type}' it does not say {lines} times that there is none:\n{said}")
+
+    def one_line(self, *arguments, compiler=None, link=("-pthread",)):
+        """The whole program in one line of a compiler."""
+        self.call(compiler or self.compiler, *arguments, f"-I{self.root / 'include'}", "-o", "program", *link)
+        self.call(self.folder / "program")
+
+    def source(self, name):
+        return self.root / PROJECTS / name
+
+
+def tool(name, *paths):
+    found = shutil.which(name) or next((path for path in paths if shutil.which(path)), None)
+    if not found:
+        raise LeftOut(f"there is no {name} on this machine")
+    return found
+
+
+def installed(machine):
+    prefix = machine.install()
+    machine.installs_own_alone(machine.use("installed", prefix))
+    machine.says_no_build_type("find_package(cairn REQUIRED)\nfind_package(cairn)", prefix)
+
+
+def components(machine):
+    prefix = machine.install()
+    for wanted in ("", ";".join(machine.options.found)):
+        machine.use("components", prefix, f"-DCOMPONENTS={wanted}", programs=("train", "components"))
+
+
+def missing(machine):
+    """A component that is not there, or that there is not, says what to do."""
+    expected = {name: "install lib.* by conan or vcpkg" if name != "safetensors" else "install nlohmann.* by conan or vcpkg"
+                for name in COMPONENTS}
+    expected["cuda"] = "no component of Cairn: those are " + ", ".join(COMPONENTS[:-1]) + f" and {COMPONENTS[-1]}"
+    said = machine.configure(machine.source("missing"), "missing-build", machine.install(), *ALONE, f"-DCOMPONENTS={';'.join(expected)}")
+    for name, words in expected.items():
+        if not re.search(f"{name}: (0|FALSE), No cairn::{name}, .*{words}", said):
+            raise Fault(f"without {name} there is no '{words}' in:\n{said}")
+
+
+def subfolder(machine):
+    for machine.compiler in machine.options.compilers:
+        build = machine.use("subfolder", f"-DCAIRN={machine.root}", *ALONE)
+        machine.installs_own_alone(build)
+        shutil.rmtree(build)
+    machine.says_no_build_type(f"add_subdirectory({machine.root} cairn)")
+
+
+def fetched(machine):
+    machine.installs_own_alone(machine.use("fetched", f"-DCAIRN={machine.root}", *ALONE))
+
+
+def two_units(machine):
+    machine.one_line(*WARNINGS, machine.source("two_units/first.cpp"), machine.source("two_units/second.cpp"))
+
+
+def no_rtti(machine):
+    machine.one_line(*WARNINGS, "-fno-rtti", machine.source("train.cpp"))
+
+
+def cxx23(machine):
+    for machine.compiler in machine.options.compilers:
+        machine.one_line(*WARNINGS, "-std=c++2b", machine.source("train.cpp"))
+
+
+def clang_and_libstdcxx(machine):
+    machine.one_line(*WARNINGS, machine.source("train.cpp"), compiler=tool("clang++"))
+
+
+def clang_and_libcxx(machine):
+    clang = next((name for name in ("clang++-19", "clang++") if shutil.which(name) and subprocess.run(
+        [name, "-stdlib=libc++", "-fsyntax-only", "-x", "c++", "-"], input="#include <version>\n", text=True,
+        capture_output=True).returncode == 0), None)
+    if not clang:
+        raise LeftOut("no clang on this machine has libc++")
+    machine.one_line(*WARNINGS, "-stdlib=libc++", machine.source("train.cpp"), compiler=clang)
+
+
+def gcc_14(machine):
+    machine.one_line(*WARNINGS, machine.source("train.cpp"), compiler=tool("g++-14"))
+
+
+def cuda(machine):
+    nvcc = tool("nvcc", "/usr/local/cuda/bin/nvcc")
+    # 1675: nvcc's front end does not know a pragma of g++, which reads the file after it.
+    machine.one_line("-std=c++20", "-diag-suppress", "1675", machine.source("cuda/train.cu"), compiler=nvcc, link=())
+
+
+PROFILE = """include(default)
+[settings]
+compiler.cppstd=20
+[platform_requires]
+openblas/0.3.21
+nlohmann_json/3.11.2
+xtensor/0.24.3
 """
 
-# Every header of the library is there, and C++20 is on without a word from the user.
-USER_CPP = """#include <cairn/cairn.hpp>
-static_assert(__cplusplus >= 202002L && CAIRN_VERSION_MAJOR >= 0);
-int main() {}
-"""
+
+def conan(machine):
+    """The package is made and used without a network: what components need is the machine's own."""
+    program = tool("conan")
+    home = {"CONAN_HOME": str(machine.folder / "conan")}
+    recipe = machine.source("conan")
+    machine.call(program, "profile", "detect", env=home)
+    (machine.folder / "system").write_text(PROFILE)
+    options = [f"-o=&:with_{name}={name in machine.options.found}" for name in COMPONENTS]
+    machine.call(program, "create", recipe, "-pr:a=system", "-nr", *options,
+                 f"-c=tools.cmake.cmake_layout:test_folder={machine.folder / 'test_package'}", env=home)
+    said = machine.call(program, "list", "cairn/*:*", "--format=json", env=home)
+    listed = json.JSONDecoder().raw_decode(said[said.index("{"):])[0]
+    package_ids = {name for recipe in listed["Local Cache"].values() for revision in recipe["revisions"].values()
+                   for name in revision["packages"]}
+    without = machine.call(program, "graph", "info", recipe, "-pr:a=system", "-nr", env=home)
+    if len(package_ids) != 1 or f"package_id: {package_ids.pop()}" not in without:
+        raise Fault(f"an option changes the package:\n{without}")
+    said = machine.call(program, "create", recipe, "-pr:a=system", "-nr", "-s:a=compiler.cppstd=17", "-tf=", env=home, fails=True)
+    if "Current cppstd (17) is lower than the required C++ standard (20)" not in said:
+        raise Fault(f"C++17 is not refused by the recipe:\n{said}")
+
+
+def vcpkg(machine):
+    """vcpkg's own scripts make the port into a package, without the program vcpkg, which would come by a network."""
+    port = machine.source("vcpkg/cairn")
+    manifest = json.loads((port / "vcpkg.json").read_text())
+    config = (machine.root / "include/cairn/core/config.hpp").read_text()
+    if manifest["version-semver"] != (version := ".".join(re.findall(r"^#define CAIRN_VERSION_\w+ (\d+)$", config, re.M))):
+        raise Fault(f"vcpkg.json: the version is {manifest['version-semver']}, of the headers {version}")
+    if sorted(manifest["features"]) != sorted(COMPONENTS):
+        raise Fault(f"vcpkg.json: the features are {sorted(manifest['features'])}, the components {COMPONENTS}")
+    checkout = pathlib.Path(os.environ.get("VCPKG_ROOT", ""))
+    if not (checkout / "scripts/ports.cmake").exists():
+        raise LeftOut("VCPKG_ROOT does not name a clone of vcpkg, whose scripts this needs")
+    triplet = machine.folder / "x64-linux.cmake"
+    triplet.write_text((checkout / "triplets/x64-linux.cmake").read_text() + "\nset(VCPKG_FIXUP_ELF_RPATH OFF)\n")
+    folders = {"PACKAGES_DIR": "packages", "BUILDTREES_DIR": "buildtrees", "_VCPKG_INSTALLED_DIR": "installed", "DOWNLOADS": "downloads"}
+    ports = ";".join(f"{checkout}/ports/{name}/vcpkg-port-config.cmake" for name in ("vcpkg-cmake", "vcpkg-cmake-config"))
+    settings = {
+        "CMD": "BUILD", "PORT": "cairn", "VERSION": version, "FEATURES": ";".join(["core", *COMPONENTS]),
+        "TARGET_TRIPLET": "x64-linux", "_HOST_TRIPLET": "x64-linux", "TARGET_TRIPLET_FILE": triplet, "VCPKG_ROOT_DIR": checkout,
+        "VCPKG_BASE_VERSION": "2026-01-01", "CURRENT_PORT_DIR": port, "VCPKG_CONCURRENCY": 2, "VCPKG_PORT_CONFIGS": ports,
+        "GIT": tool("git"), "NINJA": tool("ninja"), **{name: machine.folder / folder for name, folder in folders.items()}}
+    machine.call("cmake", *[f"-D{name}={value}" for name, value in settings.items()], "-P", checkout / "scripts/ports.cmake")
+    package = machine.folder / "packages/cairn_x64-linux"
+    for name in ("share/cairn/cairn-config.cmake", "share/cairn/usage", "share/cairn/copyright", "include/cairn/cairn.hpp"):
+        if not (package / name).exists():
+            raise Fault(f"the package of vcpkg has no {name}")
+    machine.installs_own_alone(machine.use("installed", f"-DCMAKE_PREFIX_PATH={package}"))
+
+
+WAYS = {way.__name__: way for way in (installed, components, missing, subfolder, fetched, two_units, no_rtti, cxx23,
+                                      clang_and_libstdcxx, clang_and_libcxx, gcc_14, cuda, conan, vcpkg)}
 
 
 def faults(root, options):
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    def attempt(name):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                WAYS[name](Machine(pathlib.Path(folder), root, options))
+            except Fault as fault:
+                return f"{name}: {fault}"
+            except LeftOut as why:
+                print(f"left out: {name}, as {why}")
+                if options.way:
+                    sys.exit(LEFT_OUT)
+            return None
 
-        def call(what, *command):
-            result = subprocess.run([*map(str, command)], cwd=folder, env=QUIET, capture_output=True, text=True)
-            said = (result.stderr.strip() or result.stdout.strip()).splitlines()
-            return [f"{what}: " + "\n".join(said[-12:])] if result.returncode else []
-
-        def configure(source, *more):
-            compiler = f"-DCMAKE_CXX_COMPILER={options.compilers[0]}"
-            return ["cmake", "-S", source, "-B", f"{source.name}-build", compiler, *more]
-
-        def use(kind, cairn, targets, *more):
-            user = folder / kind
-            user.mkdir()
-            (user / "CMakeLists.txt").write_text(USER.format(cairn=cairn, targets=targets))
-            (user / "bystander.cpp").write_text("int main() {}\n")
-            (user / "user.cpp").write_text(USER_CPP)
-            at = f"used {kind}"
-            return (call(at, *configure(user, *more))
-                    or call(at, "cmake", "--build", f"{kind}-build")
-                    or call(at, f"{kind}-build/user")
-                    or call(at, "cmake", "--install", f"{kind}-build", "--prefix", "users"))
-
-        def told(kind, cairn, *more):
-            """Without a build type one line says so, however often Cairn is asked for; with one, none."""
-            source = folder / f"{kind}-told"
-            source.mkdir()
-            (source / "CMakeLists.txt").write_text(
-                f"cmake_minimum_required(VERSION 3.24)\nproject(told LANGUAGES CXX)\n{cairn}\n")
-            found = []
-            for build_type, lines in (("", 1), ("Release", 0), ("Debug", 0)):
-                result = subprocess.run(configure(source, f"-DCMAKE_BUILD_TYPE={build_type}", *more), cwd=folder, env=QUIET,
-                                        capture_output=True, text=True)
-                said = (result.stdout + result.stderr).count("there is no CMAKE_BUILD_TYPE")
-                if result.returncode or said != lines:
-                    found.append(f"used {kind}: with the build type '{build_type}' it says {said} times that there is none:\n"
-                                 + result.stderr)
-            return found
-
-        off = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
-        found = call("installed", *configure(root, *off)) or call(
-            "installed", "cmake", "--install", f"{root.name}-build", "--prefix", "prefix")
-        components = " ".join(options.found)
-        targets = " ".join(f"cairn::{name}" for name in ["cairn", *options.found])
-        found = found or use("installed", f"find_package(cairn REQUIRED COMPONENTS {components})", targets,
-                             f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
-        found = found or use("inside", f"add_subdirectory({root} cairn)", targets)
-        found = found or told("installed", "find_package(cairn REQUIRED)\nfind_package(cairn)",
-                              f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
-        found = found or told("inside", f"add_subdirectory({root} cairn)")
-        if not found and (folder / "users/include").exists():
-            found = ["used inside: the user's own install puts Cairn's headers there too"]
-        return found
+    ways = [options.way] if options.way else SELF_TESTED if options.self_test else list(WAYS)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return [fault for fault in pool.map(attempt, ways) if fault]
 
 
-def with_build(text, to=None):
-    """The project's build files for a small house, with one piece of text changed."""
-    files = {path.relative_to(PROJECT).as_posix(): path.read_text()
-             for path in [PROJECT / "CMakeLists.txt", *(PROJECT / ".cmake").iterdir()]}
-    changed = files["CMakeLists.txt"]
-    assert text in changed, f"CMakeLists.txt no longer has: {text}"
-    return {**files, "CMakeLists.txt": changed.replace(text, to)}
+def more(parser):
+    parser.add_argument("--way", choices=list(WAYS), help="this one only")
+
+
+# The self-test has Cairn's own build files around the headers of the small house, and ways that need no more than those.
+SELF_TESTED = ["installed", "missing", "subfolder"]
+BUILD_FILES = [PROJECT / "CMakeLists.txt", *(PROJECT / ".cmake").iterdir(), *(PROJECT / PROJECTS).glob("*.cmake"),
+               *(PROJECT / PROJECTS).glob("*/CMakeLists.txt")]
+
+
+def with_build(text, to=None, file="CMakeLists.txt"):
+    """The build files for a small house, with one piece of text changed."""
+    files = {path.relative_to(PROJECT).as_posix(): path.read_text() for path in BUILD_FILES}
+    assert text in files[file], f"{file} no longer has: {text}"
+    return {**files, file: files[file].replace(text, text if to is None else to)}
 
 
 if __name__ == "__main__":
-    globbed, target = "include/*.hpp include/*.cuh", "add_library(cairn INTERFACE)"
-    config = "include/cairn/core/config.hpp"
+    if sys.argv[1:] == ["--list"]:
+        sys.exit(print(";".join(WAYS), end=""))
+    globbed, target, config = "include/*.hpp include/*.cuh", "add_library(cairn INTERFACE)", "include/cairn/core/config.hpp"
     run(faults, [
-        (with_build(globbed, "include/cairn/core/*.hpp"), r"used installed: [^$]*cairn/cairn.hpp"),
+        (with_build(globbed, "include/cairn/core/*.hpp"), r"installed: [^$]*cairn/cairn.hpp"),
         (with_build(target, target + "\nset(CMAKE_CXX_FLAGS -O0 CACHE STRING x FORCE)"), r"CMAKE_CXX_FLAGS has become"),
-        (with_build("include(.cmake/cairn-build-type.cmake)\n", ""), r"used inside: with the build type '' it says 0 times"),
-    ], small={**with_build(target, target), config: (PROJECT / config).read_text()})
+        (with_build("include(.cmake/cairn-build-type.cmake)\n", ""), r"subfolder: with the build type '' it does not say 1 times"),
+        (with_build("if(CAIRN_INSTALL)", "if(TRUE)"), r"subfolder: [^$]*CMAKE_INSTALL_BINDIR has become bin"),
+        (with_build("if(CAIRN_INSTALL)", "install(FILES LICENSE DESTINATION .)\nif(CAIRN_INSTALL)"),
+         r"subfolder: the project's own install puts there LICENSE, bin/train"),
+        (with_build("which is no component", "is none", ".cmake/cairn-config.cmake"), r"missing: without cuda there is no"),
+        ({config: (PROJECT / config).read_text() + "inline int size(unsigned n) { return n; }\n"}, r"subfolder: [^$]*sign-conversion"),
+    ], more, small={**with_build(target), config: (PROJECT / config).read_text(), "LICENSE": "",
+                    f"{PROJECTS}/train.cpp": "#include <cairn/cairn.hpp>\nint main() {}\n"})

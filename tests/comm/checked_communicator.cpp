@@ -13,10 +13,10 @@ using namespace cairn;
 namespace {
 
 struct queue {};
-struct named {
+struct with_a_name {
   static constexpr std::string_view name = "alone";
 };
-struct counted : named {
+struct counted : with_a_name {
   int rank() const { return 0; }
   int size() const { return 1; }
 };
@@ -41,7 +41,7 @@ constexpr int steps = detail::checked_communicator<C, queue>::steps;
 
 // The messages are in tests/compile_fail/own_communicator_*.cpp.
 TEST_CASE("checked_communicator: the first requirement that does not hold") {
-  static_assert(steps<int> == 0 && steps<named> == 1 && steps<counted> == 2 && steps<floats_only> == 2);
+  static_assert(steps<int> == 0 && steps<with_a_name> == 1 && steps<counted> == 2 && steps<floats_only> == 2);
   static_assert(steps<summing<loopback::ticket>> == 3 && steps<whole<never_waits>> == 4);
   static_assert(steps<whole<loopback::ticket>> == 5);
   using checked = detail::checked_communicator<threads::rank>;

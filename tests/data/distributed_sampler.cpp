@@ -13,7 +13,7 @@ using namespace cairn::detail;
 
 namespace {
 
-struct place {
+struct spot {
   int rank_;
   int size_;
   int rank() const { return rank_; }
@@ -65,7 +65,7 @@ TEST_CASE("no sample is lost, and none is read twice but to fill up") {
     for (int size = 1; size <= 4; ++size) {
       std::multiset<std::size_t> read;
       for (int rank = 0; rank < size; ++rank)
-        for (const std::size_t index : order_of(sampler{place{rank, size}, 0}, samples)) read.insert(index);
+        for (const std::size_t index : order_of(sampler{spot{rank, size}, 0}, samples)) read.insert(index);
       for (std::size_t i = 0; i < samples; ++i) CHECK(read.count(i) >= 1);
       CHECK(read.size() < samples + static_cast<std::size_t>(size));
     }
@@ -82,8 +82,8 @@ TEST_CASE("drop_last reads nothing twice, and all ranks equally much") {
 
 TEST_CASE("steps of all ranks together read what steps of one rank read") {
   const auto alone = order_of(sampler{0, 1, 4, {.seed = 9}}, 24);
-  const auto first = order_of(sampler{place{0, 2}, 4, {.seed = 9}}, 24);
-  const auto second = order_of(sampler{place{1, 2}, 4, {.seed = 9}}, 24);
+  const auto first = order_of(sampler{spot{0, 2}, 4, {.seed = 9}}, 24);
+  const auto second = order_of(sampler{spot{1, 2}, 4, {.seed = 9}}, 24);
   constexpr std::size_t rows = 3;
   for (std::size_t step = 0; step < 4; ++step) {
     std::set<std::size_t> together;
@@ -96,25 +96,25 @@ TEST_CASE("steps of all ranks together read what steps of one rank read") {
 
 TEST_CASE("distributed_sampler makes the order of the epoch that it is asked for") {
   std::vector<std::size_t> indices;
-  sampler{place{1, 2}}.order(20, 6, indices);
-  CHECK(indices == order_of(sampler{place{1, 2}, 6}, 20));
-  sampler{place{1, 2}, 6}.order(20, 0, indices);
-  CHECK(indices == order_of(sampler{place{1, 2}}, 20));
+  sampler{spot{1, 2}}.order(20, 6, indices);
+  CHECK(indices == order_of(sampler{spot{1, 2}, 6}, 20));
+  sampler{spot{1, 2}, 6}.order(20, 0, indices);
+  CHECK(indices == order_of(sampler{spot{1, 2}}, 20));
 }
 
 TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch") {
   const int epoch = 2;
-  CHECK(order_of(sampler{place{0, 1}, epoch}, 20) == order_of(sampler{epoch}, 20));
+  CHECK(order_of(sampler{spot{0, 1}, epoch}, 20) == order_of(sampler{epoch}, 20));
   CHECK(order_of(sampler{0U, 1UL, epoch}, 20) == order_of(sampler{epoch}, 20));
   CHECK(order_of(sampler{epoch}, 20) != order_of(sampler{epoch + 1}, 20));
   CHECK(order_of(sampler{epoch, {.seed = 1}}, 20) != order_of(sampler{epoch}, 20));
   CHECK(sampler{epoch}.epoch() == 2);
   CHECK(order_of(sampler{}, 20) == order_of(sampler{0}, 20));
   CHECK(order_of(sampler{{.seed = 4}}, 20) == order_of(sampler{0, {.seed = 4}}, 20));
-  CHECK(order_of(sampler{place{1, 3}}, 20) == order_of(sampler{place{1, 3}, 0}, 20));
-  CHECK(order_of(sampler{place{1, 3}, {.seed = 4}}, 20) == order_of(sampler{1, 3, 0, {.seed = 4}}, 20));
+  CHECK(order_of(sampler{spot{1, 3}}, 20) == order_of(sampler{spot{1, 3}, 0}, 20));
+  CHECK(order_of(sampler{spot{1, 3}, {.seed = 4}}, 20) == order_of(sampler{1, 3, 0, {.seed = 4}}, 20));
   static_assert(!std::is_constructible_v<sampler, int, int>); // rank and epoch, or rank and size?
   CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"),
                        input_error);
-  CHECK_THROWS_AS((sampler(place{2, 2}, 0)), input_error);
+  CHECK_THROWS_AS((sampler(spot{2, 2}, 0)), input_error);
 }

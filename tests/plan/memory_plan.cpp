@@ -47,18 +47,18 @@ std::vector<stage> kinds() {
 }
 
 // How a chain can stand in another.
-struct standing {
+struct way_to_stand {
   bool lent, output, input_gradient, keeps;
 };
-constexpr std::array<standing, 9> standings{{{false, false, false, false},
-                                             {true, false, false, false},
-                                             {true, false, false, true},
-                                             {true, false, true, false},
-                                             {true, false, true, true},
-                                             {true, true, false, false},
-                                             {true, true, false, true},
-                                             {true, true, true, false},
-                                             {true, true, true, true}}};
+constexpr std::array<way_to_stand, 9> ways_to_stand{{{false, false, false, false},
+                                                     {true, false, false, false},
+                                                     {true, false, false, true},
+                                                     {true, false, true, false},
+                                                     {true, false, true, true},
+                                                     {true, true, false, false},
+                                                     {true, true, false, true},
+                                                     {true, true, true, false},
+                                                     {true, true, true, true}}};
 
 // One walk: the schedule is proved, and the simulated memory always holds what is read.
 std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
@@ -112,8 +112,8 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 }
 
 // Route number `index`: up, and before each backward one of the rows.
-std::vector<route_step> route_of(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
-                           std::size_t index) {
+std::vector<route_step> route_through(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
+                                      std::size_t index) {
   std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
@@ -124,7 +124,7 @@ std::vector<route_step> route_of(std::size_t n, const std::vector<std::vector<st
   return moves;
 }
 
-chain stand(std::span<const stage> stages, const standing& s, std::size_t batch = 1) {
+chain stand(std::span<const stage> stages, const way_to_stand& s, std::size_t batch = 1) {
   return {.stages = stages,
           .batch = batch,
           .input = {64, 0},
@@ -162,14 +162,14 @@ TEST_CASE("memory_plan: every pair of stages on every short route") {
   const auto between = rows(2, 2);
   for (const stage& first : all)
     for (const stage& second : all)
-      for (const standing& s : standings) {
+      for (const way_to_stand& s : ways_to_stand) {
         const std::array<stage, 2> stages{first, second};
         const chain c = stand(stages, s);
         const std::size_t routes = between.size() * between.size();
         // All routes for one way to stand; for the others every fifth, beginning elsewhere each time.
-        const std::size_t stride = &s == &standings[0] || &s == &standings[8] ? 3 : 11;
+        const std::size_t stride = &s == &ways_to_stand[0] || &s == &ways_to_stand[8] ? 3 : 11;
         for (std::size_t r = (first.fuses + 2 * second.fuses) % stride; r < routes; r += stride) {
-          const std::string wrong = check(c, route_of(2, between, r), journey::training);
+          const std::string wrong = check(c, route_through(2, between, r), journey::training);
           if (!wrong.empty()) FAIL(describe(c), " route ", r, ": ", wrong);
         }
       }
@@ -189,7 +189,7 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
       s.output = {64 * lines, 0};
       stages.push_back(s);
     }
-    const chain c = stand(stages, standings[any.below(standings.size())], 1 + any.below(2));
+    const chain c = stand(stages, ways_to_stand[any.below(ways_to_stand.size())], 1 + any.below(2));
     const auto between = rows(n, 1 + (n < 4));
     std::vector<route_step> moves;
     for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
@@ -203,7 +203,8 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
   }
 }
 
-TEST_CASE("memory_plan: what only reshapes the input takes no memory, however the chain stands and whatever comes after") {
+TEST_CASE("memory_plan: what only reshapes the input takes no memory, however the chain stands and whatever "
+          "comes after") {
   const auto all = kinds();
   dice any{7};
   for (std::size_t trial = 0; trial < 20'000; ++trial) {
@@ -220,7 +221,7 @@ TEST_CASE("memory_plan: what only reshapes the input takes no memory, however th
       s.reads_output = any.below(4) == 0;
       stages[i] = s;
     }
-    const chain c = stand(stages, standings[any.below(standings.size())]);
+    const chain c = stand(stages, ways_to_stand[any.below(ways_to_stand.size())]);
     REQUIRE(c.reshaped_inputs() == front);
     const std::string name = describe(c);
     check_policy<store_all>(c, name);
@@ -231,7 +232,8 @@ TEST_CASE("memory_plan: what only reshapes the input takes no memory, however th
     // The forward pass has the memory of the chain without them.
     const auto arena = [&](const chain& of) {
       const auto schedule = complete<most_stages, most_moves>(of, moves_of<forward_pass>(of));
-      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss).forward_workspace;
+      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss)
+          .forward_workspace;
     };
     chain rest = c;
     rest.stages = c.stages.subspan(front);
@@ -250,7 +252,7 @@ TEST_CASE("memory_plan: windows for gradients lie beside everything that lives w
       stages.push_back(all[any.below(all.size())]);
       stages.back().output = {64 * (1 + any.below(3)), 0};
     }
-    chain c = stand(stages, standings[0]);
+    chain c = stand(stages, ways_to_stand[0]);
     const auto own = windows_of(c, any);
     c.windows = own;
     windows += own.size();
@@ -269,7 +271,7 @@ TEST_CASE("memory_plan: every policy and evaluation, every kind of stage in a ro
     std::vector<stage> stages;
     const std::size_t n = 3 + any.below(4);
     while (stages.size() < n) stages.push_back(all[any.below(all.size())]);
-    for (const standing& s : standings) {
+    for (const way_to_stand& s : ways_to_stand) {
       const chain c = stand(stages, s);
       const std::string name = describe(c);
       check_policy<store_all>(c, name);

@@ -25,7 +25,7 @@ op forward(std::uint32_t i, bool output, bool tape = false, bool again = false) 
 op backward(std::uint32_t i, bool gradient = true) {
   return {.kind = op_kind::backward, .wants_input_gradient = gradient, .position = i};
 }
-op loss(std::uint32_t n) { return {.kind = op_kind::loss, .position = n}; }
+op loss_op(std::uint32_t n) { return {.kind = op_kind::loss, .position = n}; }
 op discard_value(std::uint32_t k) { return {.kind = op_kind::discard_value, .position = k}; }
 op discard_tape(std::uint32_t i) { return {.kind = op_kind::discard_tape, .position = i}; }
 op discard_gradient(std::uint32_t k) { return {.kind = op_kind::discard_gradient, .position = k}; }
@@ -40,20 +40,13 @@ std::vector<op> complete_of(const chain& c, const std::vector<route_step>& moves
 TEST_CASE("schedule: what each op is for, and a discard after the last reader") {
   const std::vector<stage> stages{dense(8, 8), dropout(8), gelu(8)};
   const chain c{.stages = stages, .input = {32, 0}};
-  const std::vector<op> expected{forward(0, true),
-                                 forward(1, true, true),
-                                 discard_value(1),
-                                 forward(2, true),
-                                 loss(3),
-                                 discard_value(3),
-                                 backward(2),
-                                 discard_value(2),
-                                 discard_gradient(3),
-                                 backward(1),
-                                 discard_tape(1),
-                                 discard_gradient(2),
-                                 backward(0, false),
-                                 discard_gradient(1)};
+  const std::vector<op> expected{forward(0, true),    forward(1, true, true),
+                                 discard_value(1),    forward(2, true),
+                                 loss_op(3),          discard_value(3),
+                                 backward(2),         discard_value(2),
+                                 discard_gradient(3), backward(1),
+                                 discard_tape(1),     discard_gradient(2),
+                                 backward(0, false),  discard_gradient(1)};
   CHECK(complete_of(c, moves_of<store_all>(c)) == expected);
 }
 
@@ -65,7 +58,7 @@ TEST_CASE("schedule: what nobody reads is not computed") {
   CHECK(last_outputs == 1);
   // The last stage of a segment that is made again gives its tape only; a stage nobody asks anything of is left out.
   const std::vector<route_step> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
-                                {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
+                                      {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
   const auto ops = complete_of(c, moves);
   CHECK(bool(prove<16>(c, ops)));
   std::size_t forwards = 0;

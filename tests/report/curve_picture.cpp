@@ -51,8 +51,8 @@ TEST_CASE("curve_picture: the curve is a stair down to store_all, and no policy 
     CHECK((right || down));
   }
   // The least memory, then the policies: those that coincide share a point.
-  const auto x = numbers(svg, "circle", "cx");
-  const auto y = numbers(svg, "circle", "cy");
+  const auto x = testing::numbers(svg, "circle", "cx");
+  const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(x.size() == 5);
   CHECK(x[0] == stair.front().first);
   CHECK(y[0] == stair.front().second);
@@ -77,8 +77,8 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   CHECK(count(svg, "stroke-dasharray") == budgets.size());
-  const auto x = numbers(svg, "circle", "cx");
-  const auto y = numbers(svg, "circle", "cy");
+  const auto x = testing::numbers(svg, "circle", "cx");
+  const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(x.size() == 2 + budgets.size());
   // The schedule stands at a corner of the curve, or left of it; not where the budget is.
   const auto stair = stair_of(svg);
@@ -113,8 +113,8 @@ TEST_CASE("curve_picture: times are those that the curve was solved with") {
   // in bytes, are at one height.
   std::vector<stage_cost> costs(curve_type::plan::size, stage_cost{1, 1, 1});
   costs.back().backward = 1000000;
-  const auto measured = numbers(draw_curve<store_all, sqrt_n>(curve_type(costs)), "circle", "cy");
-  const auto counted = numbers(draw_curve<store_all, sqrt_n>(curve_type()), "circle", "cy");
+  const auto measured = testing::numbers(draw_curve<store_all, sqrt_n>(curve_type(costs)), "circle", "cy");
+  const auto counted = testing::numbers(draw_curve<store_all, sqrt_n>(curve_type()), "circle", "cy");
   REQUIRE(measured.size() == 3);
   REQUIRE(counted.size() == 3);
   CHECK(measured[1] == doctest::Approx(measured[2]).epsilon(0.001));

@@ -37,8 +37,8 @@ TEST_CASE("line_chart: on logarithmic axes a power is a straight line, and its e
   const std::string svg = draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
-  const auto x = numbers(svg, "circle", "cx");
-  const auto y = numbers(svg, "circle", "cy");
+  const auto x = testing::numbers(svg, "circle", "cx");
+  const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(x.size() == 10);
   CHECK(x[0] == x[5]);                                                    // both begin at 10
   CHECK(y[0] == doctest::Approx(y[5] - (y[0] - y[2]) / 2).epsilon(0.01)); // sqrt 10 less: half a decade lower
@@ -63,10 +63,11 @@ TEST_CASE("line_chart: everything that it shows has a name, a unit and a place i
   for (const char* const text : {">title<", ">below<", ">memory<", ">blocks<", ">bytes<", ">1,000<",
                                  ">10 MiB<", ">store_all<", ">note of store_all<", ">a &lt; b &amp; c<"})
     CHECK_MESSAGE(svg.find(text) != svg.npos, text);
-  for (const double x : numbers(svg, "circle", "cx")) CHECK((x > 0 && x < 500));
+  for (const double x : testing::numbers(svg, "circle", "cx")) CHECK((x > 0 && x < 500));
   // A name begins right of the line's end, and the margin there holds it.
-  CHECK(numbers(svg, "circle", "cx")[4] + detail::svg_writer::width_of("note of store_all", 11.5) < 500);
-  for (const double x : numbers(svg, "text", "x")) CHECK((x > 0 && x < 500));
+  CHECK(testing::numbers(svg, "circle", "cx")[4] + detail::svg_writer::width_of("note of store_all", 11.5) <
+        500);
+  for (const double x : testing::numbers(svg, "text", "x")) CHECK((x > 0 && x < 500));
 }
 
 TEST_CASE("line_chart: names of lines that end together keep apart") {
@@ -79,11 +80,10 @@ TEST_CASE("line_chart: names of lines that end together keep apart") {
 TEST_CASE("line_chart: the name of a line that ends early lies on no other line") {
   line_chart chart = both_logarithmic();
   chart.lines = {line_of("long", [](double n) { return 1000 * n; }),
-                 line_of(
-                     "short", [](double n) { return 1050 * n; }, 3)};
+                 line_of("short", [](double n) { return 1050 * n; }, 3)};
   const std::string svg = draw_line_charts({&chart, 1});
-  const auto x = numbers(svg, "circle", "cx");
-  const auto y = numbers(svg, "circle", "cy");
+  const auto x = testing::numbers(svg, "circle", "cx");
+  const auto y = testing::numbers(svg, "circle", "cy");
   // Where is the text, and how high does the long line run below or above it?
   const std::size_t end = svg.find(">short<");
   const std::string tag = svg.substr(svg.rfind("<text", end), end - svg.rfind("<text", end));
@@ -103,21 +103,22 @@ TEST_CASE("line_chart: names lie below the points, and beside those of others wh
   const std::string svg = draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
   CHECK(svg.rfind("point ") < svg.find("<circle"));
-  const auto y = numbers(svg, "circle", "cy");
+  const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(y.size() == 4);
   const std::size_t first = svg.rfind("<text", svg.find("point 0"));
-  const double name = numbers(svg.substr(first, svg.find('>', first) - first + 1) + "</text>", "text", "y").at(0);
+  const double name =
+      testing::numbers(svg.substr(first, svg.find('>', first) - first + 1) + "</text>", "text", "y").at(0);
   CHECK(std::abs(name - y[0]) > 10); // above or below, as the next point is on its right
 }
 
 TEST_CASE("line_chart: a guide is thin, has no markers and takes no room") {
   line_chart chart = both_logarithmic();
   chart.lines = {line_of("line", [](double n) { return 1000 * n; })};
-  const auto before = numbers(draw_line_charts({&chart, 1}), "circle", "cy");
+  const auto before = testing::numbers(draw_line_charts({&chart, 1}), "circle", "cy");
   chart.lines.push_back(line_of("guide", [](double n) { return 900 * n; }));
   chart.lines.back().guide = true;
   const std::string svg = draw_line_charts({&chart, 1});
-  CHECK(numbers(svg, "circle", "cy") == before);
+  CHECK(testing::numbers(svg, "circle", "cy") == before);
   CHECK(count(svg, "stroke-dasharray") == 1);
 }
 
@@ -126,8 +127,7 @@ TEST_CASE("line_chart: a curve without markers, one without a name, and a chart 
   chart.lines = {line_of("curve", [](double n) { return 1000 * n; })};
   const std::string titled = draw_line_charts({&chart, 1});
   chart.lines[0].markers = false;
-  chart.lines.push_back(line_of(
-      "", [](double n) { return 2000 * n; }, 1));
+  chart.lines.push_back(line_of("", [](double n) { return 2000 * n; }, 1));
   chart.title.clear();
   const std::string svg = draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
@@ -135,7 +135,7 @@ TEST_CASE("line_chart: a curve without markers, one without a name, and a chart 
   CHECK(count(svg, "note of") == 1);
   CHECK(svg.find(">memory<") == svg.npos);
   // Where the title was there is no gap.
-  CHECK(numbers(svg, "svg", "height")[0] < numbers(titled, "svg", "height")[0]);
+  CHECK(testing::numbers(svg, "svg", "height")[0] < testing::numbers(titled, "svg", "height")[0]);
 }
 
 TEST_CASE("line_chart: charts stand side by side with axes of their own") {
@@ -148,7 +148,7 @@ TEST_CASE("line_chart: charts stand side by side with axes of their own") {
   const std::string svg = draw_line_charts(charts, {.width = 1000});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
-  const auto x = numbers(svg, "circle", "cx");
+  const auto x = testing::numbers(svg, "circle", "cx");
   REQUIRE(x.size() == 8);
   for (std::size_t i = 0; i < 8; ++i) CHECK((x[i] < 500) == (i < 5));
   CHECK(x[7] == doctest::Approx(x[5] + (x[6] - x[5]) / 3)); // linear: 2 ms is a third of the way from 1 to 4

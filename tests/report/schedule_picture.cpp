@@ -168,11 +168,11 @@ TEST_CASE("panels side by side share their scales, and say each thing once") {
     return svg.substr(at, svg.find("</g>", at) - at);
   };
   // The same forwards at the same heights, equally wide, all of them one column further to the right.
-  const auto left = numbers(group(0), "rect", "x"), right = numbers(group(1), "rect", "x");
+  const auto left = testing::numbers(group(0), "rect", "x"), right = testing::numbers(group(1), "rect", "x");
   REQUIRE(left.size() == 10);
   REQUIRE(right.size() == 10);
-  CHECK(numbers(group(0), "rect", "y") == numbers(group(1), "rect", "y"));
-  CHECK(numbers(group(0), "rect", "width") == numbers(group(1), "rect", "width"));
+  CHECK(testing::numbers(group(0), "rect", "y") == testing::numbers(group(1), "rect", "y"));
+  CHECK(testing::numbers(group(0), "rect", "width") == testing::numbers(group(1), "rect", "width"));
   CHECK(right[0] > 600);
   for (std::size_t i = 0; i < 10; ++i)
     CHECK(right[i] - left[i] == doctest::Approx(right[0] - left[0]).epsilon(0.001));
@@ -199,7 +199,7 @@ TEST_CASE("a budget above every peak lies inside the picture") {
       draw_schedule(planned<sqrt_n, 10>::panel(), {.budget = 3 * planned<store_all, 10>::memory.bound});
   const auto height_of = [&svg](const std::string& words) {
     const std::size_t begin = svg.rfind("<text", svg.find(">" + words));
-    return numbers(svg.substr(begin, svg.find('>', begin) + 1 - begin), "text", "y").at(0);
+    return testing::numbers(svg.substr(begin, svg.find('>', begin) + 1 - begin), "text", "y").at(0);
   };
   CHECK(height_of("budget ") > height_of("live bytes"));
 }
@@ -207,11 +207,11 @@ TEST_CASE("a budget above every peak lies inside the picture") {
 TEST_CASE("the highest bytes are at one height in panels side by side") {
   // Both have the same peak, so their marks have the same y; the widths of the two are halves of the picture.
   const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 10>::panel()};
-  const auto y = numbers(draw_schedules(panels, {.columns = 2}), "circle", "cy");
+  const auto y = testing::numbers(draw_schedules(panels, {.columns = 2}), "circle", "cy");
   REQUIRE(y.size() == 2);
   CHECK(y[0] == y[1]);
   const std::array others{planned<store_all, 10>::panel(), planned<sqrt_n, 10>::panel()};
-  const auto other = numbers(draw_schedules(others, {.columns = 2}), "circle", "cy");
+  const auto other = testing::numbers(draw_schedules(others, {.columns = 2}), "circle", "cy");
   CHECK(other[0] < other[1]); // more bytes are higher
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("panels of other networks stand on one line and have labels of their o
   std::vector<double> y;
   for (std::size_t at = svg.find("<g class=\"forward\""); at != svg.npos;
        at = svg.find("<g class=\"forward\"", at + 1))
-    y.push_back(numbers(svg.substr(at, svg.find("</g>", at) - at), "rect", "y").front());
+    y.push_back(testing::numbers(svg.substr(at, svg.find("</g>", at) - at), "rect", "y").front());
   REQUIRE(y.size() == 3);
   CHECK(y[0] == y[1]);
   CHECK(y[2] > y[0] + 200);

@@ -12,10 +12,10 @@ using namespace cairn;
 namespace {
 
 struct no_step {};
-struct loss {
+struct smoothed_loss {
   double smoothing = 0;
 };
-using options = training_options<loss, no_step, false>;
+using options = training_options<smoothed_loss, no_step, false>;
 
 // Ranks on several machines.
 struct spread {
@@ -53,7 +53,7 @@ TEST_CASE("training_options: each goes by its name") {
 }
 
 TEST_CASE("training_options: a fused update has the same ones, but nothing to clip by") {
-  const training_options<loss, no_step, true> given{.threads = 3, .check_loss = true};
+  const training_options<smoothed_loss, no_step, true> given{.threads = 3, .check_loss = true};
   CHECK(given.threads == 3);
   CHECK(given.check_loss);
   static_assert(std::is_empty_v<decltype(given.clip.max_norm)>);

@@ -15,6 +15,11 @@
 #include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
 #endif
 
+// The one header of single_include/ has everything that is here, and another copy of Cairn too.
+#ifdef CAIRN_VERSION_MAJOR
+#include "Cairn is there twice, from two files: include from include/ or from single_include/, of one version, and not from both"
+#endif
+
 #define CAIRN_VERSION_MAJOR 0
 #define CAIRN_VERSION_MINOR 1
 #define CAIRN_VERSION_PATCH 0

@@ -163,7 +163,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Layers that have their first parameter from another. What is wrong with that has its own error.
   static constexpr std::size_t tie_count = [] {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1 : 0;
+    for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1U : 0U;
     return count;
   }();
   static constexpr auto ties = find_ties<tie_count>(element_of, order, stages);

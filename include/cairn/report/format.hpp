@@ -77,19 +77,29 @@ inline std::size_t parse_bytes(std::string_view text) {
     return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" +
                        std::string(text) + "'; the units are B, KiB, MiB, GiB and TiB");
   };
-  double number = 0;
-  const char* const last = text.data() + text.size();
-  // Else from_chars would read a sign, and "inf".
-  if (text.empty() || text.front() < '0' || text.front() > '9') throw refuse();
-  const auto [end, fault] = std::from_chars(text.data(), last, number, std::chars_format::fixed);
-  if (fault != std::errc{}) throw refuse();
-  std::string_view name(end, static_cast<std::size_t>(last - end));
+  // By hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double holds
+  // up to 2^53, and it is divided once.
+  double digits = 0, divisor = 1;
+  std::string_view name = text;
+  const auto read_digits = [&](double each) {
+    for (; !name.empty() && name.front() >= '0' && name.front() <= '9'; name.remove_prefix(1)) {
+      digits = 10 * digits + (name.front() - '0');
+      divisor *= each;
+    }
+  };
+  read_digits(1);
+  if (name.size() == text.size()) throw refuse();
+  if (name.starts_with('.')) {
+    name.remove_prefix(1);
+    read_digits(10);
+  }
+  const double number = digits / divisor;
   if (name.starts_with(' ')) name.remove_prefix(1);
   double size = name.empty() ? 1 : 0;
   for (const detail::unit& u : detail::byte_units)
     if (name == u.name + 1) size = u.size; // without its blank
   if (size == 0 || (size == 1 && number != std::floor(number))) throw refuse();
-  if (number * size >= 0x1p63) throw refuse();
+  if (!(number * size < 0x1p63)) throw refuse();
   return static_cast<std::size_t>(number * size);
 }
 

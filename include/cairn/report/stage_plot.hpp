@@ -96,7 +96,7 @@ struct stage_plot {
     for (std::size_t t = 0; t < ops.size(); ++t) {
       const op& o = ops[t];
       const double now = times->ops[t].end;
-      done += works(o) ? 1 : 0;
+      done += works(o) ? 1U : 0U;
       if (o.kind == op_kind::forward && o.wants_output) hold(o.position, &row_state::output, true, now);
       if (o.kind == op_kind::forward && o.wants_tape) hold(o.position, &row_state::tape, true, now);
       if (o.kind == op_kind::discard_value && o.position > 0)

@@ -53,13 +53,13 @@ enum parts : unsigned {
 inline constexpr unsigned all_epilogues = 64;
 
 template <class T>
-struct operands {
+struct one_product {
   std::size_t m, n, k;
   transpose form;
   grid<T> a, b, c, addend, mask, bias;
   std::vector<T> sums;
 
-  operands(std::size_t m_, std::size_t n_, std::size_t k_, transpose form_, std::size_t gap = 3)
+  one_product(std::size_t m_, std::size_t n_, std::size_t k_, transpose form_, std::size_t gap = 3)
       : m(m_), n(n_), k(k_), form(form_),
         a(form == transpose::first ? k : m, form == transpose::first ? m : k, gap, 1),
         b(form == transpose::second ? n : k, form == transpose::second ? k : n, gap, 2), c(m, n, gap, 3),
@@ -109,7 +109,7 @@ inline std::vector<instruction_set> sets() {
 inline bool fuses(instruction_set isa) { return isa != instruction_set::plain; }
 
 template <class T>
-std::string name(const operands<T>& o, instruction_set isa, unsigned which) {
+std::string name(const one_product<T>& o, instruction_set isa, unsigned which) {
   return "instruction set " + std::to_string(static_cast<int>(isa)) + ", form " +
          std::to_string(static_cast<int>(o.form)) + ", m " + std::to_string(o.m) + ", n " +
          std::to_string(o.n) + ", k " + std::to_string(o.k) + ", epilogue " + std::to_string(which);
@@ -119,8 +119,8 @@ inline constexpr transpose forms[] = {transpose::none, transpose::first, transpo
 
 // Runs a product and the reference; true if they agree as they should.
 template <class T>
-bool agrees(operands<T> o, cpu::queue& queue, instruction_set isa, unsigned which) {
-  operands<T> expected = o;
+bool agrees(one_product<T> o, cpu::queue& queue, instruction_set isa, unsigned which) {
+  one_product<T> expected = o;
   o.multiply(queue, isa, which);
   expected.multiply_plainly(which);
   if (fuses(isa)) return same_bits(o.c.numbers, expected.c.numbers) && same_bits(o.sums, expected.sums);

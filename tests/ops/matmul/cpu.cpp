@@ -22,7 +22,7 @@ TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, 
       for (const std::size_t m : {1U, 2U, 3U, 7U, 8U, 13U, 33U, 70U})
         for (const std::size_t n : {1U, 3U, 4U, 5U, 8U, 9U, 15U, 17U, 24U, 31U, 47U, 48U, 49U, 65U, 70U})
           for (const std::size_t k : {1U, 2U, 5U, 8U, 17U, 70U}) {
-            const operands<T> o(m, n, k, form, (m + n + k) % 4);
+            const one_product<T> o(m, n, k, form, (m + n + k) % 4);
             CHECK_MESSAGE(agrees(o, device.compute(), isa, which % all_epilogues),
                           name(o, isa, which % all_epilogues));
             which += 5; // meets all of the epilogues, in another order for each extent
@@ -34,7 +34,7 @@ TEST_CASE_TEMPLATE("matmul: every epilogue, in full tiles and at the ends", T, f
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (unsigned which = 0; which < all_epilogues; ++which) {
-        const operands<T> o(15, 79, 9, form);
+        const one_product<T> o(15, 79, 9, form);
         CHECK_MESSAGE(agrees(o, device.compute(), isa, which), name(o, isa, which));
       }
 }
@@ -43,12 +43,12 @@ TEST_CASE_TEMPLATE("matmul: one, two and three threads give the same bits", T, f
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (const auto& [m, n, k] : {detail::product_size{96, 300, 70}, {301, 20, 130}, {40, 130, 1100}}) {
-        operands<T> one(m, n, k, form);
+        one_product<T> one(m, n, k, form);
         REQUIRE(2 * m * n * k > detail::operations_worth_threads / 2);
         cpu single;
         one.multiply(single.compute(), isa, with_bias | addend_is_c | with_sums);
         for (const std::size_t threads : {2U, 3U}) {
-          operands<T> several(m, n, k, form);
+          one_product<T> several(m, n, k, form);
           cpu device({.threads = threads});
           several.multiply(device.compute(), isa, with_bias | addend_is_c | with_sums);
           CHECK_MESSAGE(same_bits(several.c.numbers, one.c.numbers),
@@ -64,8 +64,8 @@ TEST_CASE_TEMPLATE("matmul: a row's bits do not depend on how many rows there ar
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (const std::size_t k : {40U, 1030U}) {
-        operands<T> whole(131, n, k, form);
-        operands<T> parts = whole;
+        one_product<T> whole(131, n, k, form);
+        one_product<T> parts = whole;
         whole.multiply(device.compute(), isa, with_bias | with_relu);
         for (std::size_t begin = 0, rows = 1; begin < whole.m; begin += rows, rows = rows % 9 + 1) {
           const std::size_t end = std::min(whole.m, begin + rows);
@@ -83,8 +83,8 @@ TEST_CASE_TEMPLATE("matmul: a column's bits do not depend on the columns beside 
   cpu device;
   for (const instruction_set isa : sets())
     for (const transpose form : forms) {
-      operands<T> whole(12, 101, 33, form);
-      operands<T> parts = whole;
+      one_product<T> whole(12, 101, 33, form);
+      one_product<T> parts = whole;
       whole.multiply(device.compute(), isa, 0);
       for (std::size_t begin = 0, columns = 1; begin < whole.n;
            begin += columns, columns = columns % 23 + 1) {
@@ -102,8 +102,8 @@ TEST_CASE_TEMPLATE("matmul: AVX2 and AVX-512 give the same bits", T, float, doub
   if (sets().size() < 3) return;
   cpu device;
   for (const transpose form : forms) {
-    operands<T> wide(37, 91, 1500, form);
-    operands<T> narrow = wide;
+    one_product<T> wide(37, 91, 1500, form);
+    one_product<T> narrow = wide;
     wide.multiply(device.compute(), instruction_set::avx512, with_bias | with_sums);
     narrow.multiply(device.compute(), instruction_set::avx2, with_bias | with_sums);
     CHECK(same_bits(wide.c.numbers, narrow.c.numbers));
@@ -116,14 +116,14 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (const instruction_set isa : sets())
     for (const transpose form : forms) {
-      operands<T> o(9, 21, 6, form, 0);
+      one_product<T> o(9, 21, 6, form, 0);
       (form == transpose::first ? o.a.view()(2, 4) : o.a.view()(4, 2)) = nan; // row 4 of op(a)
       o.multiply(device.compute(), isa, with_relu);
       for (std::size_t i = 0; i < o.m; ++i)
         for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(i, j)) == (i == 4));
       o.mask.view()(4, 7) = nan;
       o.mask.view()(5, 20) = nan;
-      operands<T> expected = o;
+      one_product<T> expected = o;
       o.multiply(device.compute(), isa, with_mask); // where the mask is 0 or less, even NaN becomes 0
       for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(4, j)) == !(o.mask.view()(4, j) <= 0));
       expected.multiply(device.compute(), isa, 0); // and where it is NaN, what came comes through
@@ -136,14 +136,14 @@ TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of not
   cpu device;
   for (const instruction_set isa : sets())
     for (const transpose form : forms) {
-      operands<T> o(5, 50, 0, form);
+      one_product<T> o(5, 50, 0, form);
       o.multiply(device.compute(), isa, with_bias | with_sums);
       for (std::size_t i = 0; i < o.m; ++i) {
         CHECK(o.sums[i] == T{0});
         for (std::size_t j = 0; j < o.n; ++j) CHECK(o.c.view()(i, j) == o.bias.numbers[j]);
       }
       for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{0, 7}, {7, 0}}) {
-        operands<T> nothing(m, n, 4, form);
+        one_product<T> nothing(m, n, 4, form);
         const auto before = nothing.c.numbers;
         nothing.multiply(device.compute(), isa, 0);
         CHECK(same_bits(nothing.c.numbers, before));
@@ -157,7 +157,7 @@ TEST_CASE("matmul: a long reduction is as exact as a short one") {
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (const std::size_t k : {1024U, 4096U}) {
-        operands<float> o(16, 50, k, form);
+        one_product<float> o(16, 50, k, form);
         o.multiply(device.compute(), isa, 0);
         double error = 0, norm = 0;
         for (std::size_t i = 0; i < o.m; ++i)
@@ -192,8 +192,8 @@ TEST_CASE("matmul: sums over a million equal rows are right") {
 
 TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
   cpu device;
-  operands<T> o(32, 10, 100, transpose::second);
-  operands<T> expected = o;
+  one_product<T> o(32, 10, 100, transpose::second);
+  one_product<T> expected = o;
   matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), transpose::second,
          {.bias = o.bias.numbers.data()});
   expected.multiply_plainly(with_bias);

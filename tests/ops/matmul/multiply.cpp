@@ -21,7 +21,7 @@ TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (const auto& [m, n, k] : sizes) {
-        const operands<T> o(m, n, k, form);
+        const one_product<T> o(m, n, k, form);
         for (const unsigned which : {with_bias | with_relu | with_sums, addend_is_c | with_mask})
           CHECK_MESSAGE(agrees(o, device.compute(), isa, which), name(o, isa, which));
       }

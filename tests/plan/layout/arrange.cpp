@@ -36,7 +36,7 @@ network dense_row(const std::string& name, const std::vector<std::size_t>& width
   return n;
 }
 
-std::vector<network> table() {
+std::vector<network> every_network() {
   std::vector<network> list;
   list.push_back(dense_row("784-512-512-10", {784, 512, 512, 10}));
   list.push_back(dense_row("784-512-512-10 gelu", {784, 512, 512, 10}, gelu));
@@ -152,7 +152,7 @@ std::array<double, 6> every_policy(tally& sum, const network& n) {
 TEST_CASE("arrange: within two per cent of the bound on every network of the table") {
   tally sum;
   std::string text = "arena / bound: store_all, recompute_all, every<2>, every<3>, sqrt_n, evaluation\n";
-  for (const network& n : table()) {
+  for (const network& n : every_network()) {
     std::array<char, 128> line{};
     const auto r = every_policy(sum, n);
     std::snprintf(line.data(), line.size(), "%-32s %.4f %.4f %.4f %.4f %.4f %.4f\n", n.name.c_str(), r[0],

@@ -14,7 +14,7 @@ using namespace cairn::detail;
 
 namespace {
 
-std::size_t place(std::vector<buffer>& list, std::size_t bound) {
+std::size_t placed(std::vector<buffer>& list, std::size_t bound) {
   return detail::equal_slots<at_run_time>(list.data(), list.size()).place(bound);
 }
 
@@ -47,9 +47,9 @@ TEST_CASE("equal_slots: buffers of one size take as many slots as live at once, 
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::vector<buffer> list = random_lives(seed, 200);
     const std::size_t bound = most_live<at_run_time>(list, 200);
-    CHECK(place(list, bound) == bound);
+    CHECK(placed(list, bound) == bound);
     CHECK(apart(list));
-    CHECK(place(list, bound - 1) == no_fence);
+    CHECK(placed(list, bound - 1) == no_fence);
   }
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("equal_slots: a few of other sizes come after, each at the lowest free
     list[60].bytes = 192;
     list[61].bytes = 64;
     const std::size_t bound = most_live<at_run_time>(list, 200);
-    const std::size_t extent = place(list, 2 * bound);
+    const std::size_t extent = placed(list, 2 * bound);
     CHECK(extent >= bound);
     CHECK(extent <= bound + 256);
     CHECK(apart(list));
@@ -73,10 +73,10 @@ TEST_CASE("equal_slots: a few of other sizes come after, each at the lowest free
 TEST_CASE("equal_slots: many sizes, or pinned buffers, are left to others") {
   std::vector<buffer> list = random_lives(1, 40);
   for (std::size_t i = 0; i < 9; ++i) list[i].bytes = 64;
-  CHECK(place(list, 100000) == no_fence);
+  CHECK(placed(list, 100000) == no_fence);
   list = random_lives(1, 40);
   list[3].pinned = true;
-  CHECK(place(list, 100000) == no_fence);
+  CHECK(placed(list, 100000) == no_fence);
 }
 
 TEST_CASE("equal_slots: a constant") {

@@ -84,10 +84,10 @@ void check_order() {
 
 // A user's own communicator, for ranks that are threads: each waits until all have put their span on the table, adds them up
 // in the order of the ranks, and waits until all have done so.
-struct table {
+struct meeting_table {
   std::barrier<> gate;
   std::vector<std::span<std::byte>> spans;
-  explicit table(int ranks) : gate(ranks), spans(static_cast<std::size_t>(ranks)) {}
+  explicit meeting_table(int ranks) : gate(ranks), spans(static_cast<std::size_t>(ranks)) {}
 };
 class at_the_table {
 public:
@@ -97,7 +97,7 @@ public:
     void wait(Queue&) {}
   };
 
-  at_the_table(table& all, int rank) : all_(all), rank_(rank) {}
+  at_the_table(meeting_table& all, int rank) : all_(all), rank_(rank) {}
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(all_.spans.size()); }
 
@@ -126,7 +126,7 @@ private:
     all_.gate.arrive_and_wait();
   }
 
-  table& all_;
+  meeting_table& all_;
   int rank_;
 };
 
@@ -165,7 +165,7 @@ TEST_CASE("ddp: a bucket does not leave before its gradients are those of all mi
 TEST_CASE("ddp: a user's own communicator") {
   static_assert(communicator<at_the_table, cpu::queue>);
   const samples a(6, 1), b(6, 2);
-  table all(2);
+  meeting_table all(2);
   std::vector<std::uint64_t> sums(2);
   threads{2}.run([&](threads::rank& rank) {
     at_the_table own(all, rank.rank());

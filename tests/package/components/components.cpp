@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Uses one thing of each component that the project has asked for.
+#include <cairn/cairn.hpp>
+
+#if HAS_xtensor
+#include <cairn/data/xtensor.hpp>
+#endif
+#if HAS_safetensors
+#include <cairn/train/safetensors.hpp>
+#endif
+
+int main() {
+#if HAS_blas
+  static_assert(CAIRN_WITH_BLAS);
+  const float x[]{1, 2, 3};
+  if (cblas_sdot(3, x, 1, x, 1) != 14) return 1;
+#else
+  static_assert(!CAIRN_WITH_BLAS);
+#endif
+#if HAS_xtensor
+  float y[]{1, 2, 3, 4, 5, 6};
+  if (cairn::as_xtensor(cairn::tensor_view<float>(y, 2, cairn::shape{3}))(1, 2) != 6) return 2;
+#endif
+#if HAS_safetensors
+  if (!cairn::loaded_weights{}.is_all()) return 3;
+#endif
+}
