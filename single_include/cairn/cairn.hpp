@@ -75,6 +75,7 @@
 #include <cmath>
 #include <concepts>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -85,6 +86,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -5334,6 +5336,86 @@ inline instruction_set widest_instruction_set() {
 
 } // namespace cairn::detail
 
+// cairn/data/checksum.hpp
+
+namespace cairn::detail {
+
+// A number of some bytes, at the speed of memory: equal bytes have equal numbers, and others have others but for a chance of
+// one in 2^64, unless they are made on purpose. Eight words at a time, each in a lane of its own: one lane would
+// wait for its multiplication. The bytes may come in pieces, of which all but the last are of a multiple of 64 bytes.
+class quick_hash {
+public:
+  void add(std::span<const std::byte> bytes) {
+    size_ += bytes.size();
+    std::size_t i = 0;
+    for (; i + block <= bytes.size(); i += block) mix(bytes.data() + i);
+    if (i == bytes.size()) return;
+    std::array<std::byte, block> last{}; // filled with zeros; the size tells it from one that has them
+    std::memcpy(last.data(), bytes.data() + i, bytes.size() - i);
+    mix(last.data());
+  }
+  std::uint64_t value() const {
+    std::uint64_t all = size_;
+    for (const std::uint64_t s : state_) all = std::rotl((all ^ s) * factor, 31);
+    return all;
+  }
+
+private:
+  static constexpr std::size_t lanes = 8, block = lanes * sizeof(std::uint64_t);
+  static constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U; // 2^64 over the golden ratio
+
+  void mix(const std::byte* from) {
+    std::array<std::uint64_t, lanes> words{};
+    std::memcpy(words.data(), from, block);
+    for (std::size_t k = 0; k < lanes; ++k) state_[k] = std::rotl((state_[k] ^ words[k]) * factor, 31);
+  }
+
+  std::array<std::uint64_t, lanes> state_{1, 2, 3, 4, 5, 6, 7, 8};
+  std::uint64_t size_ = 0;
+};
+
+inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
+  quick_hash all;
+  all.add(bytes);
+  return all.value();
+}
+
+} // namespace cairn::detail
+
+// cairn/data/crc32c.hpp
+
+namespace cairn::detail {
+
+// The remainder of every byte by the polynomial of Castagnoli (0x1EDC6F41, here with its bits from the lowest to the
+// highest), from which CRC-32C is made byte by byte.
+constexpr std::array<std::uint32_t, 256> make_crc32c_table() {
+  std::array<std::uint32_t, 256> out{};
+  for (std::uint32_t byte = 0; byte < out.size(); ++byte) {
+    std::uint32_t rest = byte;
+    for (int bit = 0; bit < 8; ++bit) rest = rest >> 1U ^ ((rest & 1U) != 0 ? 0x82F63B78U : 0U);
+    out[byte] = rest;
+  }
+  return out;
+}
+inline constexpr std::array<std::uint32_t, 256> crc32c_table = make_crc32c_table();
+
+// CRC-32C (RFC 3720, appendix B.4) of some bytes. About 400 MB/s: enough for records of a few hundred bytes, so that an
+// instruction set's own crc32 is not worth its code.
+constexpr std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t rest = ~std::uint32_t{0};
+  for (const char c : bytes) rest = crc32c_table[(rest ^ static_cast<unsigned char>(c)) & 0xFFU] ^ rest >> 8U;
+  return ~rest;
+}
+
+// The same, changed as TensorFlow's files of records store it: the checksum of bytes that hold a checksum would else be
+// a weak one.
+constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
+  const std::uint32_t sum = crc32c(bytes);
+  return (sum >> 15U | sum << 17U) + 0xA282EAD8U;
+}
+
+} // namespace cairn::detail
+
 // cairn/data/input_types.hpp
 
 namespace cairn {
@@ -6384,6 +6466,15 @@ struct loader_options {
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
+// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
+// each reads its own share.
+struct loader_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+
+  bool operator==(const loader_place&) const = default;
+};
+
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
 //
 //   loader batches{digits.train, sampler{rank}, batch<64>{}};
@@ -6395,8 +6486,8 @@ struct loader_options {
 //
 // Every begin() is a pass, and every pass an epoch: the sampler's first, then the next, shuffled and transformed anew. A
 // pass that was left early counts, a begin() that threw does not; ranks agree as they begin the same passes. set_epoch()
-// names the epoch of the next pass, for a job that is taken up again. There is one pass at a time: an iterator of an
-// earlier one throws when it is used.
+// names the epoch of the next pass; place() and go_to() are for a job that is taken up again in the middle of one. There is
+// one pass at a time: an iterator of an earlier one throws when it is used.
 //
 // One thread makes the next batches while the step runs. Neither the order nor the content depends on how many it
 // makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
@@ -6452,13 +6543,41 @@ public:
   template <std::integral Epoch>
   loader& set_epoch(Epoch epoch) & {
     next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
+    next_batch_ = 0;
     return *this;
+  }
+
+  // What is read next: in a pass the batch behind the current one, so after the step on it this is where to go on.
+  loader_place place() const {
+    if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
+    return {next_epoch_, next_batch_};
+  }
+  // The next begin() is the rest of this epoch, from this batch on: the same batches, without reading those before them.
+  // Throws input_error if the epoch has fewer batches.
+  loader& go_to(const loader_place& next) & {
+    if (next.batch > size())
+      throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
+                        std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
+    next_epoch_ = next.epoch;
+    next_batch_ = static_cast<std::size_t>(next.batch);
+    return *this;
+  }
+  // A number of which samples this rank reads in an epoch, in which order and how many at once, and of the seed of the
+  // transform's random numbers: whether another loader reads the same. It makes the whole order to know it.
+  std::uint64_t fingerprint(std::uint64_t epoch) const {
+    std::vector<std::size_t> facts;
+    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
+    for (const std::uint64_t fact : {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows},
+                                     std::uint64_t{options_.drop_last}, options_.seed})
+      facts.push_back(static_cast<std::size_t>(fact));
+    return detail::quick_checksum(std::as_bytes(std::span{facts}));
   }
 
   // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
   void set_sampler(Sampler order) {
     order_ = std::move(order);
     next_epoch_ = detail::first_epoch(order_);
+    next_batch_ = 0;
   }
 
   // All of one pass are at the same batch. Of an earlier pass, and behind the last batch, they throw an error.
@@ -6497,11 +6616,13 @@ public:
     prefetcher_.cancel();
     epoch_ = next_epoch_;
     choose_samples();
-    batches_ = batches_of(indices_.size());
+    first_ = next_batch_;
+    batches_ = batches_of(indices_.size()) - first_;
     prefetcher_.start(batches_);
     left_ = batches_;
     if (left_ != 0) fetch();
     next_epoch_ = epoch_ + 1;
+    next_batch_ = 0;
     return iterator(this, pass_);
   }
   static std::default_sentinel_t end() { return {}; }
@@ -6581,7 +6702,7 @@ private:
     const std::size_t index = batches_ - left_;
     const std::size_t left = std::exchange(left_, 0); // an exception ends the pass
     const std::size_t slot = prefetcher_.next();
-    current_ = buffers_[slot].view(rows_of(indices_.size(), index));
+    current_ = buffers_[slot].view(rows_of(indices_.size(), first_ + index));
     left_ = left;
   }
 
@@ -6589,7 +6710,7 @@ private:
   struct filling {
     const loader* of;
     void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
-      of->fill(of->buffers_[slot], index, cancelled);
+      of->fill(of->buffers_[slot], of->first_ + index, cancelled);
     }
   };
 
@@ -6618,14 +6739,25 @@ private:
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
   std::uint64_t next_epoch_ = 0;
+  std::size_t next_batch_ = 0; // with which the next pass begins
   std::uint64_t epoch_ = 0; // of the pass that was begun last
   std::uint64_t pass_ = 0;  // how often begin() was called
   std::vector<std::size_t> indices_;
   std::vector<buffer> buffers_;
   value_type current_{};
-  std::size_t batches_ = 0;
+  std::size_t first_ = 0;                  // batch of this pass
+  std::size_t batches_ = 0;                // in this pass, from that on
   std::size_t left_ = 0;                   // batches of this pass, the current one included
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
+};
+
+// What a state needs of a loader; one of your own has it too if it offers these.
+template <class L>
+concept resumable_loader = requires(L& own, const L& its) {
+  { its.place() } -> std::convertible_to<loader_place>;
+  { its.fingerprint(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
+  { its.size() } -> std::convertible_to<std::size_t>;
+  own.go_to(loader_place{});
 };
 
 template <class Dataset, class Sampler, std::size_t Batch>
@@ -6634,6 +6766,36 @@ template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>, loader_options) -> loader<Dataset, Sampler, Batch>;
 
 } // namespace cairn
+
+// cairn/data/make_folder.hpp
+
+namespace cairn::detail {
+
+// Makes a folder and those above it, where they are not there yet: "runs/a". Throws file_error.
+inline void make_folder(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    // Another process may make the same one at the same time; and what is there need not be writable here.
+    if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
+      const int reason = errno;
+      struct stat facts {};
+      const bool there = ::stat(part.c_str(), &facts) == 0;
+      if (!there || !S_ISDIR(facts.st_mode))
+        throw file_error("cannot make the folder '" + part + "'" + (part == path ? "" : " of '" + path + "'") + ": " +
+                         (there ? "expected a folder, found a file of that name" : std::strerror(reason)) +
+                         "; choose another place, or make it yourself");
+    }
+    if (end == path.npos) return;
+  }
+}
+
+// The folder in which a file is to be.
+inline void make_folder_of(const std::string& file) {
+  const std::size_t slash = file.find_last_of('/');
+  if (slash != file.npos && slash > 0) make_folder(file.substr(0, slash));
+}
+
+} // namespace cairn::detail
 
 // cairn/data/mnist.hpp
 
@@ -11336,8 +11498,10 @@ struct queue_of_any_device {};
 //   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
 //      build (not while an exception passes through). It performs no collective, and waits for no other rank.
 //
-// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied,
-// that it can be asked whether it is over. It must not outlive its span or its communicator.
+// It may have bool over() const: whether wait would return at once. Traces are finer with it.
+//
+// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
+// It must not outlive its span or its communicator.
 template <class P, class Queue = detail::queue_of_any_device>
 concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) {
   p.wait(queue);
@@ -11705,6 +11869,9 @@ public:
     waits_before.store(0);
   }
 
+  // Whether a wait would return at once.
+  bool over(std::uint64_t call) const { return calls_.over(call); }
+
   // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
   void drop(int rank, std::uint64_t call) noexcept {
@@ -12032,6 +12199,9 @@ public:
     void wait(Queue&) {
       if (thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
     }
+
+    // Whether the sum is there already, or nothing is waited for.
+    bool over() const { return group_ == nullptr || group_->over(call_); }
 
   private:
     friend class thread_rank;
@@ -16987,6 +17157,16 @@ detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... array
 
 namespace detail {
 
+// Calls f with what a loader gives as inputs: one view, or several as inputs(...).
+template <class... Views, class F>
+decltype(auto) with_inputs(const std::tuple<Views...>& several, F&& f) {
+  return std::apply([&](const auto&... views) -> decltype(auto) { return f(inputs(views...)); }, several);
+}
+template <numbers View, class F>
+decltype(auto) with_inputs(const View& one, F&& f) {
+  return f(one);
+}
+
 // The types of the elements of these inputs, one for each array; none if they are no inputs.
 template <class Inputs>
 struct array_types : type_of<pack<>> {};
@@ -17168,16 +17348,6 @@ inline double share_of(std::size_t right, std::size_t all) {
   return static_cast<double>(right) / static_cast<double>(all);
 }
 
-template <class Model, class... Views>
-decltype(auto) evaluate_batch(Model& net, const std::tuple<Views...>& several) {
-  return std::apply([&](const auto&... views) -> decltype(auto) { return net.evaluate(inputs(views...)); },
-                    several);
-}
-template <class Model, numbers View>
-decltype(auto) evaluate_batch(Model& net, const View& one) {
-  return net.evaluate(one);
-}
-
 } // namespace detail
 
 // The place of the largest output, along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
@@ -17207,7 +17377,8 @@ double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;
   std::size_t decisions = 0;
   for (const auto& batch : all) {
-    right += detail::count_right(detail::evaluate_batch(net, batch.inputs), batch.targets);
+    right += detail::with_inputs(
+        batch.inputs, [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
     decisions += batch.targets.size();
   }
   return detail::share_of(right, decisions);
@@ -17386,6 +17557,608 @@ struct AdamW {
 static_assert(optimizer<AdamW>);
 
 } // namespace cairn
+
+// cairn/train/rank_texts.hpp
+
+namespace cairn::detail {
+
+// Names of types without this library's namespace, which type_name() leaves inside.
+inline std::string without_namespace(std::string text) {
+  constexpr std::string_view own = "cairn::";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
+  return text;
+}
+
+// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
+// setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
+// are needed or not, as a rank does not know whether another differs. A text that is too long is cut.
+struct rank_texts {
+  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
+  // before that.
+  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
+                                                       "fused_update", "clipping",      "schedule of rates"};
+  static constexpr std::size_t parts = fingerprint::parts + settings.size();
+  static constexpr std::size_t longest = 255;
+
+  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
+
+  static constexpr const char* name(std::size_t part) {
+    return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
+  }
+  void write(std::size_t part, std::string text) {
+    text = without_namespace(std::move(text));
+    texts[part] = {};
+    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
+  }
+  std::string read(std::size_t part) const { return texts[part].data(); }
+
+  // The first part from `begin` on whose words differ, or `parts`.
+  std::size_t differs(const rank_texts& other, std::size_t begin) const {
+    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
+    return begin;
+  }
+
+  // "found A on rank 3 and B on rank 0". Of a long text there is a line, from a little before where the two part.
+  std::string found(std::size_t part, int rank, const rank_texts& of_rank_0) const {
+    constexpr std::size_t line = 100, before = 24;
+    const std::string own = read(part), first = of_rank_0.read(part);
+    const std::size_t shorter = std::min(own.size(), first.size());
+    const auto same = static_cast<std::size_t>(
+        std::mismatch(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin()).first - own.begin());
+    const std::size_t begin = std::max(own.size(), first.size()) > line && same > before ? same - before : 0;
+    const auto excerpt = [&](const std::string& text) {
+      return (begin > 0 ? "..." : "") + text.substr(begin, line) + (text.size() > begin + line ? "..." : "");
+    };
+    return "found " + excerpt(own) + " on rank " + std::to_string(rank) + " and " + excerpt(first) + " on rank 0";
+  }
+};
+
+// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
+template <class X>
+std::string with_numbers(const X& x) {
+  std::string out{type_name<X>()};
+  if constexpr (has_settings<X>) {
+    out += '(';
+    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
+    out += ')';
+  }
+  return out;
+}
+
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
+template <class Blueprint, class Model, class Options, class Optimizer>
+rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
+  using around = whole<Model>;
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
+                   std::string(type_name<typename around::body>()));
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
+  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
+    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
+  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
+  out.write(2, std::string(type_name<typename Blueprint::element>()));
+  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
+  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  std::size_t part = fingerprint::parts;
+  out.write(part++, with_numbers(given.loss));
+  out.write(part++, shortest_text(optimizer.learning_rate));
+  out.write(part++, with_numbers(optimizer));
+  out.write(part++, Blueprint::fused ? "one" : "none");
+  if constexpr (Blueprint::fused) out.write(part++, "none");
+  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
+  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/train/learning_rate.hpp
+
+namespace cairn {
+
+// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
+// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first.
+template <class S>
+concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
+  { s.at(step) } -> std::same_as<double>;
+};
+
+// The same rate all the time.
+struct constant_rate {
+  double learning_rate = 1e-3;
+
+  double at(std::uint64_t) const { return learning_rate; }
+};
+
+// Multiplied by gamma every `step_size` steps, as torch's StepLR.
+struct step_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t step_size = 1;
+  double gamma = 0.1;
+
+  double at(std::uint64_t step) const {
+    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
+    return learning_rate * std::pow(gamma, static_cast<double>(times));
+  }
+};
+
+// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
+// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
+// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
+// SGDR. arXiv:1608.03983, without restarts).
+struct cosine_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 1;
+  std::uint64_t warm_up = 0;
+  double start_factor = 1.0 / 3; // torch's default
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    if (step < warm_up) {
+      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
+      return learning_rate * (start_factor + (1 - start_factor) * done);
+    }
+    if (step >= total_steps) return min_rate;
+    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> &&
+              learning_rate_schedule<cosine_rate>);
+
+} // namespace cairn
+
+// cairn/train/rate_schedule.hpp
+
+namespace cairn {
+
+// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
+// small value that can be copied byte by byte, so none is ever allocated. Without one, the optimizer's rate holds.
+class rate_schedule {
+public:
+  rate_schedule() = default;
+  template <class S>
+  requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>) rate_schedule(const S& schedule)
+      : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
+    static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
+                  "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
+    if constexpr (sizeof(S) <= room) ::new (static_cast<void*>(bytes_)) S(schedule);
+  }
+
+  explicit operator bool() const { return at_ != nullptr; }
+  double at(std::uint64_t step) const { return at_(bytes_, step); }
+
+private:
+  static constexpr std::size_t room = 64;
+
+  alignas(double) unsigned char bytes_[room]{};
+  double (*at_)(const void*, std::uint64_t) = nullptr;
+};
+
+} // namespace cairn
+
+// cairn/train/handshake.hpp
+
+namespace cairn::detail {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers and how its gradients are cut.
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
+  return f;
+}
+
+// The same with another schedule, which was solved when the program ran.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
+  hash64 h;
+  h.add(f.words[1]);
+  add_ops(h, ops);
+  f.words[1] = h.value();
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
+// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
+                          const rate_schedule& rates = {}) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (has_settings<Loss>)
+    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if constexpr (has_settings<Optimizer>)
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  h.add(std::uint64_t{rates ? 1u : 0u});
+  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
+  return h.value();
+}
+
+// Replaces these bytes by those of rank `root`.
+template <class Communicator, class Queue>
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (bytes.empty()) return;
+  auto sent = comm.broadcast(queue, bytes, root);
+  sent.wait(queue);
+}
+
+// Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
+// two calls, whether they agree or not.
+template <class Communicator, class Queue>
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings,
+                    const rank_texts& texts) {
+  struct {
+    fingerprint built;
+    std::uint64_t settings;
+  } first{own, settings};
+  rank_texts of_rank_0 = texts;
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&of_rank_0, 1}));
+  const std::string ranks = "ddp: rank " + std::to_string(comm.rank()) + " and rank 0 ";
+  if (const std::size_t part = own.differs(first.built); part != fingerprint::parts) {
+    // They may differ in what the words do not say.
+    const bool told = texts.texts[part] != of_rank_0.texts[part];
+    throw input_error(ranks + "were built differently: expected the same " + rank_texts::name(part) + " on every rank, " +
+                      (told ? texts.found(part, comm.rank(), of_rank_0)
+                            : "found fingerprints " + std::to_string(own.words[part]) + " and " +
+                                  std::to_string(first.built.words[part]) + ", of " + texts.read(part)) +
+                      "; start every rank from the same program");
+  }
+  if (first.settings != settings) {
+    const std::size_t part = texts.differs(of_rank_0, fingerprint::parts);
+    throw input_error(ranks + "would make different steps: expected the same " +
+                      (part != rank_texts::parts
+                           ? rank_texts::name(part) + std::string(" on every rank, ") + texts.found(part, comm.rank(), of_rank_0)
+                           : "loss and optimizer on every rank, found others") +
+                      "; start every rank from the same program with the same arguments");
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/train/parameters.hpp
+
+namespace cairn {
+
+// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; inside the block at position 2 "2.0.weight"),
+// what the layer says of it, the layer's index among all layers, and its elements.
+template <class T>
+struct named_parameter {
+  std::string name;
+  const tensor* facts = nullptr;
+  std::uint32_t leaf = 0;
+  std::size_t index = 0; // among the parameters, or the buffers, of its layer
+  std::span<T> numbers;
+  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
+};
+
+namespace detail {
+
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The two pointers are
+// where the chain's parameters and its buffers begin.
+template <bool Buffers, class T, class Queue, class F>
+void walk_parameters(const program<T, Queue>& p, T* parameters, T* buffers, F& f, const std::string& prefix,
+                     std::uint32_t first_leaf) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    const std::string name = prefix + std::to_string(i) + ".";
+    T* const learnt = parameters + p.parameter_begin[i];
+    T* const kept = buffers + p.state_begin[i];
+    const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
+    for (std::size_t c = 0; c < e.chains.size(); ++c) {
+      const auto& chain = e.chains[c];
+      const std::string part = e.chains.size() == 1 ? name : name + std::to_string(c) + ".";
+      walk_parameters<Buffers>(*chain.code, learnt + chain.parameter_begin, kept + chain.state_begin, f, part,
+                               leaf + chain.leaf_begin);
+    }
+    const tensor_list& list = Buffers ? e.buffers : e.parameters;
+    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
+    T* const own = !Buffers          ? (p.is_frozen ? kept : learnt)
+                   : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T)
+                                 : kept;
+    for (std::size_t k = 0; k < list.count; ++k)
+      f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k,
+                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()),
+                           !Buffers && p.is_frozen});
+  }
+}
+
+// The initial value of element j: a function of the seed and of where the tensor stands, not of the policy, the number of
+// ranks or the batch.
+template <class T>
+T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
+  const auto scale = static_cast<T>(start.scale);
+  const auto mean = static_cast<T>(start.mean);
+  switch (start.how) {
+  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
+  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
+  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
+  default: return scale;
+  }
+}
+
+// Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
+// flat buffers of both.
+template <class T, class Queue, class F>
+void for_each_parameter(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
+  walk_parameters<false>(p, parameters.data(), buffers.data(), f, {}, 0);
+}
+template <class T, class Queue, class F>
+void for_each_buffer(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
+  walk_parameters<true>(p, parameters.data(), buffers.data(), f, {}, 0);
+}
+
+// The initial values of all parameters and buffers.
+template <class T, class Queue>
+void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, seed s) {
+  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
+  const auto set_behind = [s](std::size_t streams) {
+    return [s, streams](const named_parameter<T>& q) {
+      const random_key key{
+          .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      for (std::size_t j = 0; j < q.numbers.size(); ++j)
+        q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
+    };
+  };
+  for_each_parameter(p, parameters, buffers, set_behind(0));
+  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
+}
+
+// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
+// multiple of the alignment, as that of every buffer of parameters.
+inline std::uint64_t checksum(std::span<const std::byte> bits) {
+  hash64 h;
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bits.data() + i, sizeof word);
+    h.add(word);
+  }
+  return h.value();
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/replica.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// What a model and a trainer have in common: parameters and buffers on a device, the arena, and evaluation in it. Plan is
+// the blueprint of Net; if it Trains, its training step is compiled too.
+template <class Plan, class Net, class T, class Device, bool Trains>
+class replica_of {
+public:
+  using plan = Plan;
+  using queue = typename Device::queue;
+  using memory = typename Device::memory;
+
+  static_assert(plan::right_ties || true); // what is wrong says so itself
+
+  replica_of(typename Device::options options, seed s, std::size_t arena_bytes)
+      : device_(options), parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
+        buffers_(device_.allocate(plan::state_block * sizeof(T))),
+        arena_(device_.allocate(arena_bytes > plan::evaluated::arena ? arena_bytes : plan::evaluated::arena)) {
+    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_.allocate(plan::ties.elements * sizeof(T));
+    initialize(code(), parameters(), buffers(), s);
+  }
+  replica_of(const replica_of&) = delete;
+  replica_of& operator=(const replica_of&) = delete;
+
+  static constexpr const program<T, queue>& code() {
+    if constexpr (Trains) return program_of<plan, T, queue>;
+    else return evaluation_of<plan, T, queue>;
+  }
+
+  Device& device() { return device_; }
+  std::size_t threads() {
+    if constexpr (requires(queue& q) { q.threads(); }) return device_.compute().threads();
+    else return 1;
+  }
+  memory& parameter_memory() { return parameters_; }
+  memory& buffer_memory() { return buffers_; }
+  memory& arena_memory() { return arena_; }
+  std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
+  std::span<const T> parameters() const {
+    return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block};
+  }
+  std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
+  std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
+  std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
+
+  // Every parameter, then every buffer. What they are shown for is up to f.
+  template <class F>
+  void for_each(F& f) const {
+    T* const learnt = const_cast<T*>(parameters().data());
+    T* const kept = const_cast<T*>(buffers().data());
+    walk_parameters<false>(code(), learnt, kept, f, {}, 0);
+    walk_parameters<true>(code(), learnt, kept, f, {}, 0);
+  }
+
+  // Everything of a frame that the whole network shares, without or with its inputs.
+  frame<T> lend(std::size_t rows, pass why) {
+    frame<T> f;
+    f.rows = rows;
+    f.workspace = arena_.data();
+    f.parameters = parameters().data();
+    f.buffers = buffers().data();
+    f.tied_gradients = reinterpret_cast<T*>(tied_gradients_.data());
+    f.why = why;
+    return f;
+  }
+  template <step_inputs Inputs>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why) {
+    inputs_.take(inputs);
+    frame<T> f = lend(rows, why);
+    f.inputs = inputs_.tensors_taken();
+    f.constants = inputs_.constants_taken();
+    return f;
+  }
+
+  // The first output of these samples in evaluation mode, in the arena; `where` is for errors.
+  template <step_inputs Inputs>
+  tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
+    const std::size_t rows = rows_of(inputs, where);
+    run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
+    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
+    return {elements_at(at.input), rows, plan::output_shape};
+  }
+  // The same in memory of its own, or in that of the caller.
+  template <step_inputs Inputs>
+  owned_tensor<T> evaluate_apart(const Inputs& inputs, const char* where) {
+    const tensor_view<const T> outputs = evaluate(inputs, where);
+    owned_tensor<T> own(outputs.rows(), outputs.sample_shape());
+    copy(device_.compute(), own.size(), own.data(), outputs.data());
+    return own;
+  }
+  template <step_inputs Inputs>
+  tensor_view<const T> evaluate_into(const Inputs& inputs, std::span<T> into, const char* where) {
+    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
+    if (into.size() < needed)
+      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
+                        std::to_string(into.size()));
+    const tensor_view<const T> outputs = evaluate(inputs, where);
+    copy(device_.compute(), needed, into.data(), outputs.data());
+    return {into.data(), outputs.rows(), outputs.sample_shape()};
+  }
+  T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
+
+  template <step_inputs Inputs>
+  static std::size_t rows_of(const Inputs& inputs, const char* where) {
+    return taken_inputs<plan, T>::rows(inputs, plan::batch, where);
+  }
+
+  template <class Plan2, class Net2, bool Trains2>
+  void copy_from(const replica_of<Plan2, Net2, T, Device, Trains2>& other) {
+    using own = function_of<Net>;
+    using others = function_of<Net2>;
+    if constexpr (!std::is_same_v<own, others>) {
+      refuse<other_function<own, others>>();
+    } else {
+      // Name by name, as a frozen block's parameters lie elsewhere.
+      std::vector<std::span<T>> from;
+      const auto collect = [&](const named_parameter<T>& q) { from.push_back(q.numbers); };
+      other.for_each(collect);
+      std::size_t next = 0;
+      const auto take = [&](const named_parameter<T>& q) {
+        copy(device_.compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+      };
+      for_each(take);
+    }
+  }
+
+private:
+  Device device_;
+  memory parameters_;
+  memory buffers_;
+  memory arena_;
+  memory tied_gradients_;
+  taken_inputs<plan, T> inputs_{};
+};
+
+// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
+// its steps.
+struct replica_access {
+  template <class Owner>
+  static auto& of(Owner& owner) {
+    return owner.replica_;
+  }
+  template <class Trainer>
+  static auto& comm(Trainer& trainer) {
+    return trainer.comm();
+  }
+  template <class Trainer>
+  static auto& compute(Trainer& trainer) {
+    return trainer.compute();
+  }
+  template <class Trainer>
+  static const auto& options(const Trainer& trainer) {
+    return trainer.options_;
+  }
+  template <class Trainer>
+  static auto on_discard(const Trainer& trainer) {
+    return trainer.discarded_;
+  }
+  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+  template <class Trainer, class Inputs, class Targets, class Watch>
+  static double step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
+    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{trainer, targets}, watch);
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/all_ranks.hpp
+
+namespace cairn::detail {
+
+// What the ranks of a job do together between two steps. Every rank makes the same calls; a job of one rank makes them too,
+// and they cost nothing.
+
+template <class Trainer>
+int rank_of(Trainer& train) {
+  return replica_access::comm(train).rank();
+}
+
+// Replaces the text by that of rank 0.
+template <class Trainer>
+void take_from_first_rank(Trainer& train, std::string& text) {
+  auto& ranks = replica_access::comm(train);
+  auto& queue = replica_access::compute(train);
+  if (ranks.size() == 1) return;
+  std::uint64_t size = text.size();
+  broadcast(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
+  text.resize(static_cast<std::size_t>(size));
+  broadcast(ranks, queue, std::as_writable_bytes(std::span{text}));
+}
+
+// Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there.
+template <class Trainer, class F>
+void on_first_rank(Trainer& train, F&& f) {
+  std::string failure;
+  if (rank_of(train) == 0) {
+    std::exception_ptr thrown;
+    try {
+      std::forward<F>(f)();
+    } catch (const std::exception& fault) {
+      thrown = std::current_exception();
+      failure = fault.what();
+      if (failure.empty()) failure = "an exception without a text";
+    }
+    std::string told = failure;
+    take_from_first_rank(train, told);
+    if (thrown) std::rethrow_exception(thrown);
+    return;
+  }
+  take_from_first_rank(train, failure);
+  if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
+}
+
+// Replaces each number by its sum over the ranks; the same bits on all of them.
+template <class Trainer>
+void sum_over_ranks(Trainer& train, std::span<double> numbers) {
+  auto& ranks = replica_access::comm(train);
+  auto& queue = replica_access::compute(train);
+  if (ranks.size() == 1 || numbers.empty()) return;
+  auto sent = ranks.all_reduce(queue, numbers);
+  sent.wait(queue);
+}
+
+} // namespace cairn::detail
 
 // cairn/train/loss.hpp
 
@@ -18061,268 +18834,570 @@ static_assert(loss<CrossEntropyLoss>);
 
 } // namespace cairn
 
-// cairn/train/rank_texts.hpp
-
-namespace cairn::detail {
-
-// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
-// are needed or not, as a rank does not know whether another differs. A text that is too long is cut.
-struct rank_texts {
-  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
-  // before that.
-  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
-                                                       "fused_update", "clipping",      "schedule of rates"};
-  static constexpr std::size_t parts = fingerprint::parts + settings.size();
-  static constexpr std::size_t longest = 255;
-
-  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
-
-  static constexpr const char* name(std::size_t part) {
-    return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
-  }
-  // Names of types without this library's namespace, which type_name() leaves inside.
-  void write(std::size_t part, std::string text) {
-    constexpr std::string_view own = "cairn::";
-    for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
-    texts[part] = {};
-    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
-  }
-  std::string read(std::size_t part) const { return texts[part].data(); }
-
-  // The first part from `begin` on whose words differ, or `parts`.
-  std::size_t differs(const rank_texts& other, std::size_t begin) const {
-    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
-    return begin;
-  }
-
-  // "found A on rank 3 and B on rank 0". Of a long text there is a line, from a little before where the two part.
-  std::string found(std::size_t part, int rank, const rank_texts& of_rank_0) const {
-    constexpr std::size_t line = 100, before = 24;
-    const std::string own = read(part), first = of_rank_0.read(part);
-    const std::size_t shorter = std::min(own.size(), first.size());
-    const auto same = static_cast<std::size_t>(
-        std::mismatch(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin()).first - own.begin());
-    const std::size_t begin = std::max(own.size(), first.size()) > line && same > before ? same - before : 0;
-    const auto excerpt = [&](const std::string& text) {
-      return (begin > 0 ? "..." : "") + text.substr(begin, line) + (text.size() > begin + line ? "..." : "");
-    };
-    return "found " + excerpt(own) + " on rank " + std::to_string(rank) + " and " + excerpt(first) + " on rank 0";
-  }
-};
-
-// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
-template <class X>
-std::string with_numbers(const X& x) {
-  std::string out{type_name<X>()};
-  if constexpr (has_settings<X>) {
-    out += '(';
-    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
-    out += ')';
-  }
-  return out;
-}
-
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
-template <class Blueprint, class Model, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
-  using around = whole<Model>;
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
-                   std::string(type_name<typename around::body>()));
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
-  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
-    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
-  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
-  out.write(2, std::string(type_name<typename Blueprint::element>()));
-  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  std::size_t part = fingerprint::parts;
-  out.write(part++, with_numbers(given.loss));
-  out.write(part++, shortest_text(optimizer.learning_rate));
-  out.write(part++, with_numbers(optimizer));
-  out.write(part++, Blueprint::fused ? "one" : "none");
-  if constexpr (Blueprint::fused) out.write(part++, "none");
-  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
-  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
-  return out;
-}
-
-} // namespace cairn::detail
-
-// cairn/train/learning_rate.hpp
+// cairn/train/training_state.hpp
 
 namespace cairn {
 
-// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
-// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first.
-template <class S>
-concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
-  { s.at(step) } -> std::same_as<double>;
+// What a trainer is besides its tensors: numbers, and words that say what it was made from. Two trainers of equal words, equal
+// numbers and equal tensors make the same steps from here on, whatever their policies.
+struct training_state {
+  std::uint64_t steps = 0;         // updates so far
+  std::uint64_t seed = 0;          // of all random numbers, which are a function of it and of the step
+  std::uint64_t ranks = 1;         // of the job
+  std::uint64_t micro_batches = 1; // of each rank in the last step
+  double learning_rate = 0;        // of the next step
+  bool rate_was_set = false;       // by trainer::learning_rate(); else the schedule or the optimizer says it
+
+  // Policy, buckets, batch and fused updates are none of these: they change no bit.
+  static constexpr std::array<const char*, 6> names{"network", "type of numbers", "loss", "optimizer", "clipping",
+                                                    "schedule of rates"};
+  static constexpr std::size_t settings = 2; // from this one on they are numbers that may be changed on purpose
+  std::array<std::string, names.size()> words;
 };
 
-// The same rate all the time.
-struct constant_rate {
-  double learning_rate = 1e-3;
+// Numbers by name that go into a state with everything else: what a program's own loop, or a callback of fit(), has to know
+// when it goes on. They come back bit for bit.
+using state_notes = std::map<std::string, double>;
 
-  double at(std::uint64_t) const { return learning_rate; }
-};
+namespace detail {
 
-// Multiplied by gamma every `step_size` steps, as torch's StepLR.
-struct step_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t step_size = 1;
-  double gamma = 0.1;
+// The words of a trainer of this network with these options.
+template <class Net, class T, class Options, class Optimizer>
+std::array<std::string, training_state::names.size()> words_of(const Options& given, const Optimizer& optimizer) {
+  std::array<std::string, training_state::names.size()> out{
+      std::string(type_name<function_of<Net>>()), std::string(type_name<T>()), with_numbers(given.loss),
+      with_numbers(optimizer) + " from a rate of " + shortest_text(optimizer.learning_rate),
+      "max_norm 0", "none"};
+  if constexpr (requires { double{given.clip.max_norm}; }) out[4] = "max_norm " + shortest_text(given.clip.max_norm);
+  if (given.learning_rate) out[5] = "one that begins with " + shortest_text(given.learning_rate.at(0));
+  for (std::string& text : out) text = without_namespace(std::move(text));
+  return out;
+}
 
-  double at(std::uint64_t step) const {
-    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
-    return learning_rate * std::pow(gamma, static_cast<double>(times));
-  }
-};
-
-// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
-// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
-// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
-// SGDR. arXiv:1608.03983, without restarts).
-struct cosine_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t total_steps = 1;
-  std::uint64_t warm_up = 0;
-  double start_factor = 1.0 / 3; // torch's default
-  double min_rate = 0;
-
-  double at(std::uint64_t step) const {
-    if (step < warm_up) {
-      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
-      return learning_rate * (start_factor + (1 - start_factor) * done);
-    }
-    if (step >= total_steps) return min_rate;
-    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
-    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
-};
-
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> &&
-              learning_rate_schedule<cosine_rate>);
+} // namespace detail
 
 } // namespace cairn
 
-// cairn/train/rate_schedule.hpp
+// cairn/train/monitored.hpp
 
 namespace cairn {
 
-// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
-// small value that can be copied byte by byte, so none is ever allocated. Without one, the optimizer's rate holds.
-class rate_schedule {
-public:
-  rate_schedule() = default;
-  template <class S>
-  requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>) rate_schedule(const S& schedule)
-      : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
-    static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
-                  "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
-    if constexpr (sizeof(S) <= room) ::new (static_cast<void*>(bytes_)) S(schedule);
-  }
+// A number that is watched while a network trains: its name, as "val_loss", and its value.
+using metric_value = std::pair<std::string, double>;
 
-  explicit operator bool() const { return at_ != nullptr; }
-  double at(std::uint64_t step) const { return at_(bytes_, step); }
+// Which of two values of a metric is the better one: of a loss the smaller, of an accuracy the larger.
+enum class best_is { smallest, largest };
+
+namespace detail {
+
+// The best value so far of a metric.
+class monitored {
+public:
+  struct choice {
+    std::string name; // empty: nothing is monitored
+    best_is mode = best_is::smallest;
+    double min_delta = 0; // an improvement is more than this
+  };
+  explicit monitored(choice chosen) : chosen_(std::move(chosen)) {}
+
+  // Is its value among these, and better than every one before? It is then the best. A NaN never is. Where there is no such
+  // metric the names of those that there are come with the error, but for epochs without validation.
+  bool improves(std::span<const metric_value> now) {
+    const double* const value = find(now);
+    if (value == nullptr || !(gain(*value) > chosen_.min_delta)) return false;
+    best_ = *value;
+    return true;
+  }
+  const double* find(std::span<const metric_value> now) const {
+    for (const auto& [name, value] : now)
+      if (!chosen_.name.empty() && name == chosen_.name) return &value;
+    return nullptr;
+  }
+  double best() const { return best_; }
+  const std::string& name() const { return chosen_.name; }
+
+  void write(const std::string& owner, state_notes& notes) const { notes[key(owner)] = best_; }
+  void read(const std::string& owner, const state_notes& notes) {
+    if (const auto found = notes.find(key(owner)); found != notes.end()) best_ = found->second;
+  }
 
 private:
-  static constexpr std::size_t room = 64;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  alignas(double) unsigned char bytes_[room]{};
-  double (*at_)(const void*, std::uint64_t) = nullptr;
+  std::string key(const std::string& owner) const { return owner + ".best of " + chosen_.name; }
+  double gain(double value) const {
+    if (std::isnan(best_)) return std::isnan(value) ? 0 : infinity; // nothing to compare with yet
+    return chosen_.mode == best_is::smallest ? best_ - value : value - best_;
+  }
+
+  choice chosen_;
+  double best_ = std::numeric_limits<double>::quiet_NaN(); // none so far
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/early_stopping.hpp
+
+namespace cairn {
+
+// When early_stopping stops: the names and defaults of Lightning's EarlyStopping.
+struct early_stopping_options {
+  std::string monitor = "val_loss";
+  best_is mode = best_is::smallest;
+  double min_delta = 0;     // less than this is no improvement
+  std::size_t patience = 3; // epochs with the metric and without improvement
+  bool check_finite = true; // stops at once when the metric is NaN or infinite
+  double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
+  double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
+};
+
+// A callback of fit() that stops it when a metric has not improved for some epochs. All ranks see the same metrics, so all stop.
+class early_stopping {
+public:
+  explicit early_stopping(early_stopping_options chosen = {})
+      : chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode, chosen_.min_delta}) {
+    detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
+  }
+
+  // A run that had stopped before it was taken up does not begin again, unless it is given more patience.
+  template <class Run>
+  void on_begin(Run& run) {
+    if (waited_ > 0 && waited_ >= chosen_.patience)
+      run.stop("early stopping: no improvement of " + chosen_.monitor + " in " + std::to_string(waited_) + " epochs");
+  }
+  template <class Run>
+  void on_epoch(Run& run) {
+    const double* const found = best_.find(run.metrics());
+    if (found == nullptr) {
+      // A metric that never comes would never stop anything. Not every epoch is validated.
+      if (run.validated()) refuse(run.metrics());
+      return;
+    }
+    const std::string value = chosen_.monitor + " = " + detail::shortest_text(*found);
+    if (chosen_.check_finite && !std::isfinite(*found)) return run.stop("early stopping: " + value);
+    if (reaches(*found, chosen_.stopping_threshold))
+      return run.stop("early stopping: " + value + " has reached " + detail::shortest_text(chosen_.stopping_threshold));
+    if (!std::isnan(chosen_.divergence_threshold) && !reaches(*found, chosen_.divergence_threshold))
+      return run.stop("early stopping: " + value + " is worse than " + detail::shortest_text(chosen_.divergence_threshold));
+    waited_ = best_.improves(run.metrics()) ? 0 : waited_ + 1;
+    if (waited_ > 0 && waited_ >= chosen_.patience)
+      run.stop("early stopping: " + value + " and no improvement of " + detail::shortest_text(best_.best()) + " in " +
+               std::to_string(waited_) + " epochs");
+  }
+  void write_notes(state_notes& notes) const {
+    best_.write(owner, notes);
+    notes[std::string(owner) + ".waited for " + chosen_.monitor] = static_cast<double>(waited_);
+  }
+  void read_notes(const state_notes& notes) {
+    best_.read(owner, notes);
+    if (const auto found = notes.find(std::string(owner) + ".waited for " + chosen_.monitor); found != notes.end())
+      waited_ = static_cast<std::size_t>(found->second);
+  }
+
+private:
+  static constexpr const char* owner = "early_stopping";
+
+  // Is it as good as a threshold? Never as good as one that is not there.
+  bool reaches(double value, double threshold) const {
+    return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
+  }
+  template <class Metrics>
+  [[noreturn]] void refuse(const Metrics& there) const {
+    std::string names;
+    for (const auto& [name, value] : there) names += (names.empty() ? "" : ", ") + name;
+    throw input_error("early_stopping: expected a metric '" + chosen_.monitor + "', found " + (names.empty() ? "none" : names) +
+                      "; is there a validation{...} among the callbacks?");
+  }
+
+  early_stopping_options chosen_;
+  detail::monitored best_;
+  std::size_t waited_ = 0;
 };
 
 } // namespace cairn
 
-// cairn/train/handshake.hpp
+// cairn/train/fit_run.hpp
 
-namespace cairn::detail {
+namespace cairn {
 
-// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers and how its gradients are cut.
-template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
-  hash64 cut;
-  for (const bucket& b : buckets) cut.add(b.end);
-  fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
-             cut.value(),
-             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
-  return f;
-}
+namespace detail {
+template <class Trainer, class Loader, class... Callbacks>
+class fit_loop;
+} // namespace detail
 
-// The same with another schedule, which was solved when the program ran.
-inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
-  hash64 h;
-  h.add(f.words[1]);
-  add_ops(h, ops);
-  f.words[1] = h.value();
-  return f;
-}
+// What fit() does: the names and defaults are those of Lightning's Trainer. Clipping, the schedule of learning rates and the seed
+// are told to the trainer.
+struct fit_options {
+  std::size_t max_epochs = 1000;
+  std::uint64_t max_steps = std::numeric_limits<std::uint64_t>::max(); // of the trainer, those before a resume included
+  std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
+  std::size_t check_val_every_n_epoch = 1;
+  std::size_t log_every_n_steps = 50;
+  bool fast_dev_run = false;   // one step and one epoch: does the program work at all?
+  bool handle_signals = true;  // SIGTERM and SIGINT end the run after a step, in order
+};
 
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
-// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
-template <class Loss, class Optimizer>
-std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}) {
-  hash64 h;
-  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
-  h.add(std::uint64_t{fused});
-  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
-  if constexpr (has_settings<Loss>)
-    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if constexpr (has_settings<Optimizer>)
-    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  h.add(std::uint64_t{rates ? 1u : 0u});
-  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
-  return h.value();
-}
+// A run of fit() as its callbacks see it.
+template <class Trainer, class Loader>
+class fit_run {
+public:
+  using trainer_type = Trainer;
+  using loader_type = Loader;
 
-// Replaces these bytes by those of rank `root`.
-template <class Communicator, class Queue>
-void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
-  if (bytes.empty()) return;
-  auto sent = comm.broadcast(queue, bytes, root);
-  sent.wait(queue);
-}
+  Trainer& train() const { return train_; }
+  Loader& batches() const { return batches_; }
+  const fit_options& options() const { return options_; }
 
-// Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
-// two calls, whether they agree or not.
-template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings,
-                    const rank_texts& texts) {
-  struct {
-    fingerprint built;
-    std::uint64_t settings;
-  } first{own, settings};
-  rank_texts of_rank_0 = texts;
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&of_rank_0, 1}));
-  const std::string ranks = "ddp: rank " + std::to_string(comm.rank()) + " and rank 0 ";
-  if (const std::size_t part = own.differs(first.built); part != fingerprint::parts) {
-    // They may differ in what the words do not say.
-    const bool told = texts.texts[part] != of_rank_0.texts[part];
-    throw input_error(ranks + "were built differently: expected the same " + rank_texts::name(part) + " on every rank, " +
-                      (told ? texts.found(part, comm.rank(), of_rank_0)
-                            : "found fingerprints " + std::to_string(own.words[part]) + " and " +
-                                  std::to_string(first.built.words[part]) + ", of " + texts.read(part)) +
-                      "; start every rank from the same program");
+  int rank() const { return rank_; } // of this replica; 0 writes and shows
+  int ranks() const { return ranks_; }
+  std::size_t epoch() const { return epoch_; } // from 0
+  std::size_t epochs() const { return options_.max_epochs; }
+  std::uint64_t step() const { return train_.steps(); }
+  std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
+  std::size_t steps_in_epoch() const { return steps_in_epoch_; }
+  std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
+  std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
+  double loss() const { return loss_; } // of this rank's last step, the mean over its micro-batches
+  double learning_rate() const { return train_.learning_rate(); } // of the next step
+  double last_rate() const { return rate_; } // of the last step
+
+  // In on_log those of the step: train_loss of this rank, learning_rate. From on_validate on all of the epoch: train_loss, the
+  // mean over its samples and over all ranks, learning_rate, and what callbacks have added.
+  std::span<const metric_value> metrics() const { return metrics_; }
+  void add_metric(std::string name, double value) { metrics_.emplace_back(std::move(name), value); }
+  bool validated() const { return validated_; } // this epoch
+
+  // Ends the run when the callbacks of now are through. Every rank has to call it alike; for one rank's own wish there is
+  // trainer::request_stop().
+  void stop(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
   }
-  if (first.settings != settings) {
-    const std::size_t part = texts.differs(of_rank_0, fingerprint::parts);
-    throw input_error(ranks + "would make different steps: expected the same " +
-                      (part != rank_texts::parts
-                           ? rank_texts::name(part) + std::string(" on every rank, ") + texts.found(part, comm.rank(), of_rank_0)
-                           : "loss and optimizer on every rank, found others") +
-                      "; start every rank from the same program with the same arguments");
+  const std::string& why() const { return why_; }
+  bool interrupted() const { return interrupted_; }
+
+  // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
+  state_notes notes() {
+    state_notes out;
+    std::array<double, 2> sums{loss_sum_, row_sum_};
+    detail::sum_over_ranks(train_, sums);
+    if (step_of_epoch_ > 0 && step_of_epoch_ < steps_in_epoch_) {
+      out["fit.sum of losses"] = sums[0];
+      out["fit.rows"] = sums[1];
+    }
+    write_notes_(out);
+    return out;
   }
+  void take_notes(const state_notes& notes) {
+    const auto number = [&](const char* name) {
+      const auto found = notes.find(name);
+      return found == notes.end() || rank_ != 0 ? 0.0 : found->second; // the sums of all ranks go on on one
+    };
+    loss_sum_ = number("fit.sum of losses");
+    row_sum_ = number("fit.rows");
+    read_notes_(notes);
+  }
+
+private:
+  template <class Train, class Batches, class... Callbacks>
+  friend class detail::fit_loop;
+
+  fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
+      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
+        ranks_(detail::replica_access::comm(train).size()) {}
+
+  Trainer& train_;
+  Loader& batches_;
+  fit_options options_;
+  int rank_;
+  int ranks_;
+  std::size_t epoch_ = 0;
+  std::size_t step_of_epoch_ = 0;
+  std::size_t steps_in_epoch_ = 0;
+  std::size_t rows_ = 0;
+  double loss_ = 0;
+  double rate_ = 0;
+  double loss_sum_ = 0; // over the samples of this epoch
+  double row_sum_ = 0;
+  std::vector<metric_value> metrics_;
+  std::string why_;
+  bool interrupted_ = false;
+  bool validated_ = false;
+  detail::callback<state_notes&> write_notes_{};
+  detail::callback<const state_notes&> read_notes_{};
+};
+
+} // namespace cairn
+
+// cairn/train/stop_signals.hpp
+
+namespace cairn {
+
+// While one of these lives, SIGTERM and SIGINT (Ctrl-C) do not end the process at once: they are noted, so that a loop can
+// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone. There may be
+// several at a time, one for each rank of `threads`: the last one that goes puts back what was there.
+//
+//   const stop_signals signals;
+//   while (...) {
+//     if (signals.arrived() != 0) train.request_stop();
+//     train.step(...);
+//     if (train.stop_requested()) break;              // on all ranks after the same step
+//   }
+class stop_signals {
+public:
+  stop_signals() {
+    auto& s = shared();
+    const std::lock_guard lock(s.mutex);
+    if (s.alive++ > 0) return;
+    s.arrived = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      struct sigaction own {};
+      own.sa_handler = &note;
+      own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
+      ::sigemptyset(&own.sa_mask);
+      s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 && s.before[i].sa_handler == SIG_DFL &&
+                     ::sigaction(numbers[i], &own, nullptr) == 0;
+    }
+  }
+  stop_signals(const stop_signals&) = delete;
+  stop_signals& operator=(const stop_signals&) = delete;
+  ~stop_signals() {
+    auto& s = shared();
+    const std::lock_guard lock(s.mutex);
+    if (--s.alive > 0) return;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (s.is_ours[i]) ::sigaction(numbers[i], &s.before[i], nullptr);
+  }
+
+  // The number of the signal that has arrived, or 0; and its name.
+  int arrived() const { return shared().arrived; }
+  static const char* name_of(int number) { return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "a signal"; }
+
+private:
+  static constexpr std::array<int, 2> numbers{SIGTERM, SIGINT};
+
+  struct for_all {
+    std::mutex mutex;
+    int alive = 0;
+    std::atomic<int> arrived{0};
+    std::array<bool, numbers.size()> is_ours{};
+    std::array<struct sigaction, numbers.size()> before{};
+  };
+  static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler may touch nothing else");
+  static for_all& shared() {
+    static for_all all;
+    return all;
+  }
+  static void note(int number) { shared().arrived = number; }
+};
+
+} // namespace cairn
+
+// cairn/train/fit.hpp
+
+namespace cairn {
+
+// How a run ended.
+struct fit_result {
+  std::string why;                                // "max_epochs", "max_steps", "early stopping: ...", "SIGTERM"
+  bool interrupted = false;                       // by a signal: there is more to do
+  std::uint64_t steps = 0;                        // of the trainer
+  std::size_t epochs = 0;                         // that are whole, those before a resume included
+  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call has ended
+
+  // A metric of the last epoch; NaN if there is none of this name.
+  double metric(std::string_view name) const {
+    if (!history.empty())
+      for (const auto& [known, value] : history.back())
+        if (known == name) return value;
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+namespace detail {
+
+// The loop behind fit().
+template <class Trainer, class Loader, class... Callbacks>
+class fit_loop {
+public:
+  fit_loop(Trainer& train, Loader& batches, const fit_options& chosen, Callbacks&... callbacks)
+      : callbacks_(callbacks...), run_(train, batches, chosen) {
+    const std::size_t micro_batches = chosen.accumulate_grad_batches;
+    if (micro_batches == 0 || (Trainer::fused && micro_batches > 1))
+      throw input_error("fit: expected accumulate_grad_batches of 1" +
+                        std::string(Trainer::fused ? ", as a fused update cannot accumulate" : " or more") + ", found " +
+                        std::to_string(micro_batches));
+    if (chosen.check_val_every_n_epoch == 0 || chosen.log_every_n_steps == 0)
+      throw input_error("fit: expected check_val_every_n_epoch and log_every_n_steps of 1 or more, found 0");
+    run_.write_notes_ = {[](void* self, state_notes& out) { static_cast<fit_loop*>(self)->write_notes(out); }, this};
+    run_.read_notes_ = {[](void* self, const state_notes& in) { static_cast<fit_loop*>(self)->read_notes(in); }, this};
+  }
+  fit_loop(const fit_loop&) = delete;
+  fit_loop& operator=(const fit_loop&) = delete;
+
+  fit_result operator()() {
+    if (run_.options_.handle_signals) signals_.emplace();
+    if (run_.options_.fast_dev_run) return tried();
+    each([this](auto& c) { if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_); });
+    enter(run_.batches_.place());
+    each([this](auto& c) { if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_); });
+    if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+    while (run_.why_.empty()) {
+      if (run_.batches_.place().epoch >= run_.options_.max_epochs) run_.stop("max_epochs");
+      else one_epoch();
+    }
+    each([this](auto& c) { if constexpr (requires { c.on_end(run_); }) c.on_end(run_); });
+    return finished();
+  }
+
+private:
+  using run_type = fit_run<Trainer, Loader>;
+
+  template <class F>
+  void each(F&& f) {
+    std::apply([&](auto&... c) { (f(c), ...); }, callbacks_);
+  }
+  void write_notes(state_notes& out) {
+    each([&](auto& c) { if constexpr (requires { c.write_notes(out); }) c.write_notes(out); });
+  }
+  void read_notes(const state_notes& in) {
+    each([&](auto& c) { if constexpr (requires { c.read_notes(in); }) c.read_notes(in); });
+  }
+
+  void enter(const loader_place& at) {
+    const std::size_t together = run_.options_.accumulate_grad_batches;
+    run_.epoch_ = static_cast<std::size_t>(at.epoch);
+    run_.steps_in_epoch_ = (run_.batches_.size() + together - 1) / together;
+    run_.step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
+    run_.metrics_.clear();
+    run_.validated_ = false;
+    if (at.batch == 0) run_.loss_sum_ = run_.row_sum_ = 0;
+  }
+
+  void one_epoch() {
+    const loader_place at = run_.batches_.place();
+    enter(at);
+    if (at.batch == 0) each([this](auto& c) { if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_); });
+    const std::size_t size = run_.batches_.size();
+    if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
+    std::size_t index = static_cast<std::size_t>(at.batch);
+    double losses = 0, rows = 0; // of this step
+    for (const auto& batch : run_.batches_) {
+      const std::size_t together = run_.options_.accumulate_grad_batches;
+      const bool is_last = ++index % together == 0 || index == size;
+      run_.rate_ = run_.train_.learning_rate();
+      const double loss = one_batch(batch, is_last);
+      const auto count = static_cast<double>(batch.rows());
+      losses += loss * count;
+      rows += count;
+      if (!is_last) continue;
+      step_is_made(std::exchange(losses, 0.0), std::exchange(rows, 0.0));
+      if (!run_.why_.empty() && index != size) return;
+    }
+    epoch_is_over();
+  }
+  template <class Batch>
+  double one_batch(const Batch& batch, bool is_last) {
+    return with_inputs(batch.inputs, [&](const auto& all) {
+      if constexpr (!Trainer::fused)
+        if (!is_last) return run_.train_.accumulate(all, batch.targets);
+      return run_.train_.step(all, batch.targets);
+    });
+  }
+
+  void step_is_made(double losses, double rows) {
+    ++run_.step_of_epoch_;
+    run_.loss_ = losses / rows;
+    run_.rows_ = static_cast<std::size_t>(rows);
+    run_.loss_sum_ += losses;
+    run_.row_sum_ += rows;
+    if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
+    each([this](auto& c) { if constexpr (requires { c.on_step(run_); }) c.on_step(run_); });
+    if (run_.step() % run_.options_.log_every_n_steps == 0) {
+      run_.metrics_.clear();
+      run_.add_metric("train_loss", run_.loss_);
+      run_.add_metric("learning_rate", run_.rate_);
+      each([this](auto& c) { if constexpr (requires { c.on_log(run_); }) c.on_log(run_); });
+    }
+    if (run_.train_.stop_requested()) {
+      run_.interrupted_ = true;
+      const int number = signals_ ? signals_->arrived() : 0;
+      run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
+    }
+    if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+  }
+
+  void epoch_is_over() {
+    run_.metrics_.clear();
+    std::array<double, 2> sums{run_.loss_sum_, run_.row_sum_};
+    sum_over_ranks(run_.train_, sums);
+    run_.add_metric("train_loss", sums[0] / sums[1]);
+    run_.add_metric("learning_rate", run_.rate_);
+    if ((run_.epoch_ + 1) % run_.options_.check_val_every_n_epoch == 0) validate();
+    each([this](auto& c) { if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_); });
+    each([this](auto& c) { if constexpr (requires { c.on_save(run_); }) c.on_save(run_); });
+    history_.push_back(run_.metrics_);
+  }
+  void validate() {
+    const std::size_t before = run_.metrics_.size();
+    each([this](auto& c) { if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_); });
+    run_.validated_ = run_.metrics_.size() > before;
+  }
+
+  // A step and a validation, of which nothing is logged or saved.
+  fit_result tried() {
+    enter(run_.batches_.place());
+    for (const auto& batch : run_.batches_) {
+      run_.loss_ = one_batch(batch, true);
+      break;
+    }
+    run_.add_metric("train_loss", run_.loss_);
+    validate();
+    run_.stop("fast_dev_run");
+    history_.push_back(run_.metrics_);
+    return finished();
+  }
+  fit_result finished() {
+    return {run_.why_, run_.interrupted_, run_.train_.steps(), static_cast<std::size_t>(run_.batches_.place().epoch),
+            std::move(history_)};
+  }
+
+  std::tuple<Callbacks&...> callbacks_;
+  run_type run_;
+  std::optional<stop_signals> signals_;
+  std::vector<std::vector<metric_value>> history_;
+};
+
+} // namespace detail
+
+// Trains over a loader's epochs until there were max_epochs or max_steps, a callback stops it, or a signal does:
+//
+//   const fit_result all =
+//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
+//           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
+//
+// It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
+// and options alike; rank 0's callbacks write and show.
+//
+// A callback is an object of any type with some of these members, which are called in the order of the arguments; `run` is a
+// fit_run<...>&, so they are templates or take auto&:
+//   on_resume(run)       before anything else; may load a state
+//   on_begin(run)        when it is known where the run begins
+//   on_epoch_begin(run)  but not of an epoch that is taken up in its middle
+//   on_step(run)         after every step
+//   on_log(run)          after every log_every_n_steps steps; run.metrics() are those of the step
+//   on_validate(run)     after every check_val_every_n_epoch epochs; adds metrics
+//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch
+//   on_save(run)         behind all on_epoch, so that a state has what they decided
+//   on_end(run)          behind the last step, but not when an exception passes
+//   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
+template <class Trainer, resumable_loader Loader, class... Callbacks>
+fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
+  return detail::fit_loop<Trainer, Loader, std::remove_reference_t<Callbacks>...>(train, batches, options, callbacks...)();
 }
 
-} // namespace cairn::detail
+} // namespace cairn
 
 // cairn/train/l1_loss.hpp
 
@@ -18343,260 +19418,6 @@ struct L1Loss {
 };
 
 static_assert(loss<L1Loss>);
-
-} // namespace cairn
-
-// cairn/train/parameters.hpp
-
-namespace cairn {
-
-// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; inside the block at position 2 "2.0.weight"),
-// what the layer says of it, the layer's index among all layers, and its elements.
-template <class T>
-struct named_parameter {
-  std::string name;
-  const tensor* facts = nullptr;
-  std::uint32_t leaf = 0;
-  std::size_t index = 0; // among the parameters, or the buffers, of its layer
-  std::span<T> numbers;
-  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
-};
-
-namespace detail {
-
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The two pointers are
-// where the chain's parameters and its buffers begin.
-template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, T* parameters, T* buffers, F& f, const std::string& prefix,
-                     std::uint32_t first_leaf) {
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto& e = p.at(i);
-    const std::string name = prefix + std::to_string(i) + ".";
-    T* const learnt = parameters + p.parameter_begin[i];
-    T* const kept = buffers + p.state_begin[i];
-    const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
-    for (std::size_t c = 0; c < e.chains.size(); ++c) {
-      const auto& chain = e.chains[c];
-      const std::string part = e.chains.size() == 1 ? name : name + std::to_string(c) + ".";
-      walk_parameters<Buffers>(*chain.code, learnt + chain.parameter_begin, kept + chain.state_begin, f, part,
-                               leaf + chain.leaf_begin);
-    }
-    const tensor_list& list = Buffers ? e.buffers : e.parameters;
-    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    T* const own = !Buffers          ? (p.is_frozen ? kept : learnt)
-                   : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T)
-                                 : kept;
-    for (std::size_t k = 0; k < list.count; ++k)
-      f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k,
-                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()),
-                           !Buffers && p.is_frozen});
-  }
-}
-
-// The initial value of element j: a function of the seed and of where the tensor stands, not of the policy, the number of
-// ranks or the batch.
-template <class T>
-T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
-  const auto scale = static_cast<T>(start.scale);
-  const auto mean = static_cast<T>(start.mean);
-  switch (start.how) {
-  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
-  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
-  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
-  default: return scale;
-  }
-}
-
-// Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
-// flat buffers of both.
-template <class T, class Queue, class F>
-void for_each_parameter(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  walk_parameters<false>(p, parameters.data(), buffers.data(), f, {}, 0);
-}
-template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  walk_parameters<true>(p, parameters.data(), buffers.data(), f, {}, 0);
-}
-
-// The initial values of all parameters and buffers.
-template <class T, class Queue>
-void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, seed s) {
-  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
-  const auto set_behind = [s](std::size_t streams) {
-    return [s, streams](const named_parameter<T>& q) {
-      const random_key key{
-          .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
-      for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
-    };
-  };
-  for_each_parameter(p, parameters, buffers, set_behind(0));
-  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
-}
-
-// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
-// multiple of the alignment, as that of every buffer of parameters.
-inline std::uint64_t checksum(std::span<const std::byte> bits) {
-  hash64 h;
-  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bits.data() + i, sizeof word);
-    h.add(word);
-  }
-  return h.value();
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/replica.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// What a model and a trainer have in common: parameters and buffers on a device, the arena, and evaluation in it. Plan is
-// the blueprint of Net; if it Trains, its training step is compiled too.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_of {
-public:
-  using plan = Plan;
-  using queue = typename Device::queue;
-  using memory = typename Device::memory;
-
-  static_assert(plan::right_ties || true); // what is wrong says so itself
-
-  replica_of(typename Device::options options, seed s, std::size_t arena_bytes)
-      : device_(options), parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
-        buffers_(device_.allocate(plan::state_block * sizeof(T))),
-        arena_(device_.allocate(arena_bytes > plan::evaluated::arena ? arena_bytes : plan::evaluated::arena)) {
-    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_.allocate(plan::ties.elements * sizeof(T));
-    initialize(code(), parameters(), buffers(), s);
-  }
-  replica_of(const replica_of&) = delete;
-  replica_of& operator=(const replica_of&) = delete;
-
-  static constexpr const program<T, queue>& code() {
-    if constexpr (Trains) return program_of<plan, T, queue>;
-    else return evaluation_of<plan, T, queue>;
-  }
-
-  Device& device() { return device_; }
-  std::size_t threads() {
-    if constexpr (requires(queue& q) { q.threads(); }) return device_.compute().threads();
-    else return 1;
-  }
-  memory& parameter_memory() { return parameters_; }
-  memory& buffer_memory() { return buffers_; }
-  memory& arena_memory() { return arena_; }
-  std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> parameters() const {
-    return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block};
-  }
-  std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
-  std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
-  std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
-
-  // Every parameter, then every buffer. What they are shown for is up to f.
-  template <class F>
-  void for_each(F& f) const {
-    T* const learnt = const_cast<T*>(parameters().data());
-    T* const kept = const_cast<T*>(buffers().data());
-    walk_parameters<false>(code(), learnt, kept, f, {}, 0);
-    walk_parameters<true>(code(), learnt, kept, f, {}, 0);
-  }
-
-  // Everything of a frame that the whole network shares, without or with its inputs.
-  frame<T> lend(std::size_t rows, pass why) {
-    frame<T> f;
-    f.rows = rows;
-    f.workspace = arena_.data();
-    f.parameters = parameters().data();
-    f.buffers = buffers().data();
-    f.tied_gradients = reinterpret_cast<T*>(tied_gradients_.data());
-    f.why = why;
-    return f;
-  }
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why) {
-    inputs_.take(inputs);
-    frame<T> f = lend(rows, why);
-    f.inputs = inputs_.tensors_taken();
-    f.constants = inputs_.constants_taken();
-    return f;
-  }
-
-  // The first output of these samples in evaluation mode, in the arena; `where` is for errors.
-  template <step_inputs Inputs>
-  tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
-    const std::size_t rows = rows_of(inputs, where);
-    run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
-    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
-    return {elements_at(at.input), rows, plan::output_shape};
-  }
-  // The same in memory of its own, or in that of the caller.
-  template <step_inputs Inputs>
-  owned_tensor<T> evaluate_apart(const Inputs& inputs, const char* where) {
-    const tensor_view<const T> outputs = evaluate(inputs, where);
-    owned_tensor<T> own(outputs.rows(), outputs.sample_shape());
-    copy(device_.compute(), own.size(), own.data(), outputs.data());
-    return own;
-  }
-  template <step_inputs Inputs>
-  tensor_view<const T> evaluate_into(const Inputs& inputs, std::span<T> into, const char* where) {
-    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
-    if (into.size() < needed)
-      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
-                        std::to_string(into.size()));
-    const tensor_view<const T> outputs = evaluate(inputs, where);
-    copy(device_.compute(), needed, into.data(), outputs.data());
-    return {into.data(), outputs.rows(), outputs.sample_shape()};
-  }
-  T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
-
-  template <step_inputs Inputs>
-  static std::size_t rows_of(const Inputs& inputs, const char* where) {
-    return taken_inputs<plan, T>::rows(inputs, plan::batch, where);
-  }
-
-  template <class Plan2, class Net2, bool Trains2>
-  void copy_from(const replica_of<Plan2, Net2, T, Device, Trains2>& other) {
-    using own = function_of<Net>;
-    using others = function_of<Net2>;
-    if constexpr (!std::is_same_v<own, others>) {
-      refuse<other_function<own, others>>();
-    } else {
-      // Name by name, as a frozen block's parameters lie elsewhere.
-      std::vector<std::span<T>> from;
-      const auto collect = [&](const named_parameter<T>& q) { from.push_back(q.numbers); };
-      other.for_each(collect);
-      std::size_t next = 0;
-      const auto take = [&](const named_parameter<T>& q) {
-        copy(device_.compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
-      };
-      for_each(take);
-    }
-  }
-
-private:
-  Device device_;
-  memory parameters_;
-  memory buffers_;
-  memory arena_;
-  memory tied_gradients_;
-  taken_inputs<plan, T> inputs_{};
-};
-
-// How others reach the replica of a model or a trainer.
-struct replica_access {
-  template <class Owner>
-  static auto& of(Owner& owner) {
-    return owner.replica_;
-  }
-};
-
-} // namespace detail
 
 } // namespace cairn
 
@@ -18706,6 +19527,72 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   }
   return costs;
 }
+
+} // namespace cairn
+
+// cairn/train/metrics.hpp
+
+namespace cairn {
+
+// What a metric has added up: over batches, then over ranks.
+struct metric_sum {
+  double sum = 0;
+  double count = 0;
+
+  metric_sum& operator+=(const metric_sum& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
+  }
+};
+
+// A metric M of a validation is an object with
+//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
+//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
+//      over the batch;
+//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
+template <class M>
+concept metric = requires(const M& m, const metric_sum& all) {
+  { m.name() } -> std::convertible_to<std::string>;
+  { m.value(all) } -> std::convertible_to<double>;
+};
+
+// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
+struct Accuracy {
+  std::string name() const { return "accuracy"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
+struct Perplexity {
+  std::string name() const { return "perplexity"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
+    const auto count = static_cast<double>(targets.size());
+    return {loss * count, count};
+  }
+  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
+};
+
+// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
+struct MeanAbsoluteError {
+  std::string name() const { return "mean_absolute_error"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    metric_sum all{0, static_cast<double>(outputs.size())};
+    const auto* const expected = detail::first_number(targets);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
+    return all;
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
 
 } // namespace cairn
 
@@ -18875,6 +19762,7 @@ struct step_facts {
   double learning_rate = 0;
   std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
   std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
+  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
 
   static constexpr std::size_t count = 5;
   std::array<std::uint64_t, count> words() const {
@@ -18888,7 +19776,8 @@ template <class T>
 class facts_of_ranks {
 public:
   // How many numbers: whole cache lines, so that what lies behind them is aligned.
-  static constexpr std::size_t each = step_facts::count * 4;
+  static constexpr std::size_t compared = step_facts::count * 4;
+  static constexpr std::size_t each = compared + 1;
   static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
 
   static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
@@ -18896,12 +19785,19 @@ public:
     T* at = all.data() + rank * each;
     for (const std::uint64_t word : own.words())
       for (unsigned shift = 0; shift < 64; shift += 16) *at++ = static_cast<T>(word >> shift & 0xFFFFU);
+    *at = own.asks_to_stop ? T(1) : T(0);
   }
 
   // Throws on every rank if the facts of one differ from those of rank 0.
   static void compare(std::span<const T> all, std::size_t ranks) {
     for (std::size_t rank = 1; rank < ranks; ++rank)
-      if (std::memcmp(all.data(), all.data() + rank * each, each * sizeof(T)) != 0) refuse(all, ranks);
+      if (std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) != 0) refuse(all, ranks);
+  }
+  // Does any rank ask to stop?
+  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (all[rank * each + compared] != T(0)) return true;
+    return false;
   }
 
 private:
@@ -18945,22 +19841,6 @@ private:
   }
 };
 
-// A number of the bits of a buffer, at the speed of memory; its size is a multiple of 64 bytes. Equal bits have equal
-// numbers, and others have others but for a chance of one in 2^64.
-inline std::uint64_t quick_checksum(std::span<const std::byte> bits) {
-  constexpr std::size_t lanes = 8;
-  std::array<std::uint64_t, lanes> state{1, 2, 3, 4, 5, 6, 7, 8};
-  for (std::size_t i = 0; i + sizeof state <= bits.size(); i += sizeof state) {
-    std::array<std::uint64_t, lanes> words{};
-    std::memcpy(words.data(), bits.data() + i, sizeof words);
-    for (std::size_t k = 0; k < lanes; ++k)
-      state[k] = std::rotl((state[k] ^ words[k]) * 0x9E3779B97F4A7C15U, 31);
-  }
-  std::uint64_t all = bits.size();
-  for (const std::uint64_t s : state) all = std::rotl((all ^ s) * 0x9E3779B97F4A7C15U, 31);
-  return all;
-}
-
 } // namespace cairn::detail
 
 // cairn/train/reduction.hpp
@@ -18984,6 +19864,7 @@ public:
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
     next_ = 0;
+    asks_to_stop_ = own.asks_to_stop;
     if (!compares()) return;
     facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
     if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
@@ -19002,7 +19883,12 @@ public:
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
   void wait(Queue& queue, std::size_t b) { pending_[b].wait(queue); }
-  // The same of all buckets that have left.
+  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
+  bool is_back(std::size_t b) const {
+    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
+    else return false;
+  }
+  // wait() for all buckets that have left.
   void wait(Queue& queue) {
     for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
   }
@@ -19013,7 +19899,10 @@ public:
     if (go_together()) wait(queue, 0);
     else facts_pending_.wait(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
   }
+  // Does a rank ask to stop? All know it, once the step was compared.
+  bool asks_to_stop() const { return asks_to_stop_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -19033,6 +19922,7 @@ private:
   T* memory_;
   std::span<T> facts_;
   std::size_t next_ = 0;
+  bool asks_to_stop_ = false;
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };
@@ -19420,6 +20310,28 @@ using trained_replica =
     replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
                   typename replica<Model>::model, T, Device, true>;
 
+// How the parts of a step are made where nothing watches it: as they are. What watches a step has the same four members and
+// makes each part itself (report/step_watch.hpp makes it op by op). It is a parameter of the function that makes a step, so
+// that a program in which nothing is watched has no instruction for it.
+struct unwatched_step {
+  template <class T, class Queue, class Reduction>
+  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction&) const {
+    run_forward(p, queue, lent);
+  }
+  template <class Judge>
+  double loss(const Judge& judge) const {
+    return judge();
+  }
+  template <class T, class Queue>
+  void backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) const {
+    run_backward(p, queue, lent);
+  }
+  template <class Update, class Communicator, class Queue, class Reduction>
+  void update(const Update& update, Communicator&, Queue&, Reduction&) const {
+    update();
+  }
+};
+
 // How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
 // ask for is in trainer.hpp.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
@@ -19504,19 +20416,21 @@ protected:
   }
 
   double learning_rate_now() const {
-    return options_.learning_rate ? options_.learning_rate.at(steps_) : learning_rate_;
+    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
   }
+
+  static constexpr unwatched_step unwatched{};
 
   // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
   // it is; judge(rows, output, gradient) writes the gradient of the output, and returns the loss. The two may be the same
   // memory.
-  template <step_inputs Inputs, class Judge>
-  double take_step(const Inputs& inputs, const Judge& judge) {
+  template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
+  double take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
     return guard_.run(
         steps_ + 1,
         [&] {
-          const double loss = micro_batch(inputs, judge, true);
-          update();
+          const double loss = micro_batch(inputs, judge, true, watch);
+          watch.update([this] { update(); }, comm(), compute(), gradients_.on_the_way());
           return loss;
         },
         [this] { abandon(); });
@@ -19525,7 +20439,7 @@ protected:
   double take_micro_batch(const Inputs& inputs, const Judge& judge) {
     if (accumulation_.size() == 0)
       accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
-    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false); }, [this] { abandon(); });
+    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
   }
 
   // What the forward pass of the next micro-batch works with.
@@ -19540,8 +20454,8 @@ protected:
   const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
 
 private:
-  template <step_inputs Inputs, class Judge>
-  double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last) {
+  template <step_inputs Inputs, class Judge, class Watch>
+  double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
     const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
@@ -19551,9 +20465,10 @@ private:
     lent.tell = &tell;
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
-    run_forward(code_, compute(), lent);
-    const double loss =
-        judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
+    watch.forward(code_, compute(), lent, gradients_.on_the_way());
+    const double loss = watch.loss([&] {
+      return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
+    });
     if (options_.check_loss && !std::isfinite(loss))
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
                   std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
@@ -19564,13 +20479,16 @@ private:
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
     if constexpr (fused) begin_updates();
-    run_backward(code_, compute(), lent);
+    watch.backward(code_, compute(), lent);
     return loss;
   }
 
   step_facts facts() {
-    step_facts own{
-        .steps = steps_, .micro_batches = micro_batches_, .learning_rate = learning_rate_now(), .settings = settings_};
+    step_facts own{.steps = steps_,
+                   .micro_batches = micro_batches_,
+                   .learning_rate = learning_rate_now(),
+                   .settings = settings_,
+                   .asks_to_stop = wants_to_stop_};
     if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
       own.parameters = quick_checksum(std::as_bytes(parameters()));
     return own;
@@ -19614,9 +20532,12 @@ private:
   // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
   // right.
   void begin_update() {
+    last_micro_batches_ = micro_batches_;
     micro_batches_ = 0;
     guard_.leave();
     gradients_.on_the_way().compare(comm(), compute());
+    stops_ = gradients_.on_the_way().asks_to_stop();
+    if (stops_) wants_to_stop_ = false;
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
@@ -19653,6 +20574,8 @@ private:
   static constexpr std::uint64_t micro_batch_stride = 1U << 16;
 
 protected:
+  friend struct replica_access;
+
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
   options options_;
@@ -19663,14 +20586,18 @@ protected:
   flat_gradients gradients_;
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   step_guard guard_{};
-  std::size_t micro_batches_ = 0;
+  std::size_t micro_batches_ = 0;      // since the last step
+  std::size_t last_micro_batches_ = 1; // of the last step
   std::size_t rows_ = 0; // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
+  bool rate_was_set_ = false; // by the program, whatever the schedule says
   std::uint64_t settings_;
   double gradient_norm_ = 0;
   double applied_scale_ = 1; // what gradients() still has to multiply by
   bool reducing_ = false;
+  bool wants_to_stop_ = false; // this rank asks to, from the next step on
+  bool stops_ = false;         // a rank asked to in the last step
   callback<std::byte*, std::size_t> discarded_{};
 };
 
@@ -19833,14 +20760,21 @@ public:
     micro_batches_ = 0;
   }
 
-  // The mean loss over these samples in evaluation mode.
+  // The mean loss over these samples in evaluation mode. The second calls f(outputs, loss) before the memory of the outputs is
+  // used again, so that metrics cost no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
+    return evaluate_loss(inputs, targets, [](const tensor_view<const T>&, double) {});
+  }
+  template <step_inputs Inputs, numbers Targets, class F>
+  double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
     judge.rows(inputs, where);
     const tensor_view<const T> outputs = replica_.evaluate(inputs, where);
-    return judge(outputs.rows(), outputs.data(), nullptr);
+    const double loss = judge(outputs.rows(), outputs.data(), nullptr);
+    f(outputs, loss);
+    return loss;
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -19864,14 +20798,56 @@ public:
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
   std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }
+  // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
+  template <class F>
+  void for_each_optimizer_state(F&& f) {
+    for (std::size_t i = 0; i < updates_.states(); ++i)
+      this->for_each([&](named_parameter<T> q) {
+        if (q.is_frozen) return;
+        q.numbers = {updates_.state(i).data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
+        f(i, q);
+      });
+  }
+
+  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
+  // the same steps there: save_state() and load_state() (train/state_file.hpp) do it through a file. Micro-batches since the last
+  // step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  training_state state() {
+    return {.steps = steps_,
+            .seed = options_.seed,
+            .ranks = static_cast<std::uint64_t>(this->comm().size()),
+            .micro_batches = last_micro_batches_,
+            .learning_rate = learning_rate(),
+            .rate_was_set = rate_was_set_,
+            .words = detail::words_of<typename distribution::model, T>(options_, updates_.optimizer())};
+  }
+  void restore(const training_state& s) {
+    steps_ = s.steps;
+    options_.seed = s.seed;
+    if (s.rate_was_set) learning_rate(s.learning_rate);
+    rate_was_set_ = s.rate_was_set;
+    micro_batches_ = 0;
+    applied_scale_ = 1;
+  }
+  // Micro-batches that were accumulated since the last step.
+  std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
 
   std::uint64_t steps() const { return steps_; } // updates so far
+
+  // Asks every rank to stop: the news goes with the next step's gradients, and when that step is made stop_requested() is true
+  // on all ranks, whichever asked. So all leave their loops after the same step. The step behind it knows nothing of it.
+  void request_stop() { wants_to_stop_ = true; }
+  bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
   double learning_rate() const { return this->learning_rate_now(); }
+  // Of the step behind so many, if the program sets no other.
+  double learning_rate_at(std::uint64_t steps) const {
+    return options_.learning_rate ? options_.learning_rate.at(steps) : updates_.optimizer().learning_rate;
+  }
   void learning_rate(double rate) {
     detail::check_number("trainer: expected a learning rate of 0 or more", rate);
-    options_.learning_rate = {};
+    rate_was_set_ = true;
     learning_rate_ = rate;
   }
   // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. Its
@@ -19895,8 +20871,9 @@ public:
 private:
   friend struct detail::replica_access;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::learning_rate_, base::options_, base::replica_;
-  using base::rows_, base::settings_, base::steps_, base::updates_;
+  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
+  using base::options_, base::rate_was_set_, base::replica_;
+  using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // What judges the output of a step: see training_step::take_step.
   template <class Targets>
@@ -19937,6 +20914,75 @@ private:
     }
   };
 };
+
+} // namespace cairn
+
+// cairn/train/validation.hpp
+
+namespace cairn {
+
+// A callback of fit() that evaluates the network on samples it is not trained with, after every check_val_every_n_epoch
+// epochs: it adds val_loss, the mean over all samples, and each metric as val_ and its name. Of several ranks each evaluates
+// what its sampler gives, and all have the metrics of all samples:
+//
+//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
+//
+// (With a distributed sampler a few samples count twice where the ranks do not divide their number.) The dataset stays with the
+// caller. A loader of the caller's own is taken instead of dataset, sampler and batch: validation{held_out, Accuracy{}}.
+template <class Loader, metric... Metrics>
+class validation {
+public:
+  template <class Dataset, class Sampler, std::size_t Batch>
+  validation(const Dataset& samples, Sampler order, batch<Batch> rows, Metrics... metrics)
+      : batches_(samples, std::move(order), rows, {.prefetch = 1}), metrics_(metrics...) {}
+  explicit validation(Loader batches, Metrics... metrics) requires std::is_reference_v<Loader>
+      : batches_(batches), metrics_(metrics...) {}
+
+  template <class Run>
+  void on_validate(Run& run) {
+    const all_sums all = sums(run.train());
+    if (all[1] == 0) throw input_error("validation: expected at least one sample, found none");
+    run.add_metric("val_loss", all[0] / all[1]);
+    [[maybe_unused]] std::size_t i = 2;
+    const auto add = [&](const auto& own) {
+      run.add_metric("val_" + std::string(own.name()), own.value({all[i], all[i + 1]}));
+      i += 2;
+    };
+    std::apply([&](const auto&... own) { (add(own), ...); }, metrics_);
+  }
+
+private:
+  // Of the loss over the samples, then of each metric: sum and count.
+  using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
+
+  template <class Trainer>
+  all_sums sums(Trainer& train) {
+    all_sums all{};
+    for (const auto& batch : batches_) {
+      const auto add = [&](const auto& outputs, double loss) {
+        std::size_t i = 0;
+        const auto add_sum = [&](const metric_sum& of_batch) {
+          all[i++] += of_batch.sum;
+          all[i++] += of_batch.count;
+        };
+        const auto rows = static_cast<double>(batch.rows());
+        add_sum({loss * rows, rows});
+        std::apply([&](const auto&... own) { (add_sum(own.add(outputs, batch.targets, loss)), ...); }, metrics_);
+      };
+      detail::with_inputs(batch.inputs, [&](const auto& inputs) { train.evaluate_loss(inputs, batch.targets, add); });
+    }
+    detail::sum_over_ranks(train, all);
+    return all;
+  }
+
+  Loader batches_;
+  std::tuple<Metrics...> metrics_;
+};
+
+template <class Dataset, class Sampler, std::size_t Batch, class... Metrics>
+validation(const Dataset&, Sampler, batch<Batch>, Metrics...) -> validation<loader<Dataset, Sampler, Batch>, Metrics...>;
+template <detail::gives_batches Loader, class... Metrics>
+validation(Loader&, Metrics...) -> validation<Loader&, Metrics...>;
 
 } // namespace cairn
 
@@ -20005,19 +21051,29 @@ inline std::size_t parse_bytes(std::string_view text) {
     return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" +
                        std::string(text) + "'; the units are B, KiB, MiB, GiB and TiB");
   };
-  double number = 0;
-  const char* const last = text.data() + text.size();
-  // Else from_chars would read a sign, and "inf".
-  if (text.empty() || text.front() < '0' || text.front() > '9') throw refuse();
-  const auto [end, fault] = std::from_chars(text.data(), last, number, std::chars_format::fixed);
-  if (fault != std::errc{}) throw refuse();
-  std::string_view name(end, static_cast<std::size_t>(last - end));
+  // By hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double holds
+  // up to 2^53, and it is divided once.
+  double digits = 0, divisor = 1;
+  std::string_view name = text;
+  const auto read_digits = [&](double each) {
+    for (; !name.empty() && name.front() >= '0' && name.front() <= '9'; name.remove_prefix(1)) {
+      digits = 10 * digits + (name.front() - '0');
+      divisor *= each;
+    }
+  };
+  read_digits(1);
+  if (name.size() == text.size()) throw refuse();
+  if (name.starts_with('.')) {
+    name.remove_prefix(1);
+    read_digits(10);
+  }
+  const double number = digits / divisor;
   if (name.starts_with(' ')) name.remove_prefix(1);
   double size = name.empty() ? 1 : 0;
   for (const detail::unit& u : detail::byte_units)
     if (name == u.name + 1) size = u.size; // without its blank
   if (size == 0 || (size == 1 && number != std::floor(number))) throw refuse();
-  if (number * size >= 0x1p63) throw refuse();
+  if (!(number * size < 0x1p63)) throw refuse();
   return static_cast<std::size_t>(number * size);
 }
 
@@ -20298,11 +21354,210 @@ inline std::string tick_text(double value, const chart_axis& axis, const axis_sc
     const unit& u = axis.unit == chart_unit::bytes ? unit_of(leading, byte_units) : unit_of(leading, time_units);
     return svg_writer::number(value / u.size) + u.name;
   }
+  if (std::abs(value) < 100) { // as many digits as ticks close to each other need
+    std::array<char, 32> text{};
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 5).ptr};
+  }
   const bool whole = value >= 1000 && value < 1e15 && std::abs(value - std::round(value)) < 1e-6 * value;
   return whole ? format_count(static_cast<std::uint64_t>(std::round(value))) : svg_writer::number(value);
 }
 
 } // namespace detail
+
+} // namespace cairn
+
+// cairn/report/csv_log.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// One measured quantity: its name and its value.
+using named_value = std::pair<std::string, double>;
+
+// The shortest text that reads back as the same number, whatever the locale; "nan", "inf" and "-inf".
+inline std::string csv_number(double value) {
+  if (std::isnan(value)) return "nan";
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+// A cell as RFC 4180 has it: in quotes where it holds something that ends a cell.
+inline std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
+// (What follows is templates so that a program that logs nothing does not compile it.)
+//
+// The records of a table, each without its line break. A line break in quotes is part of a cell. What follows the last line
+// break is left out: a program was stopped while it wrote it.
+template <class Text>
+std::vector<std::string_view> csv_records(const Text& whole) {
+  const std::string_view text = whole;
+  std::vector<std::string_view> out;
+  bool quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') quoted = !quoted;
+    if (text[at] != '\n' || quoted) continue;
+    out.push_back(text.substr(begin, at - begin - (at > begin && text[at - 1] == '\r' ? 1 : 0)));
+    begin = at + 1;
+  }
+  return out;
+}
+
+// The cells of one record.
+template <class Record>
+std::vector<std::string> csv_cells(const Record& record) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (std::size_t at = 0; at < record.size(); ++at) {
+    const bool doubled = quoted && record.substr(at, 2) == "\"\"";
+    if (record[at] == '"' && !doubled) quoted = !quoted;
+    else if (record[at] == ',' && !quoted) out.emplace_back();
+    else out.back() += record[at];
+    if (doubled) ++at;
+  }
+  return out;
+}
+
+// All of a small file. Throws file_error.
+template <class File = open_file>
+std::string text_of_file(const std::string& path) {
+  File file(path, O_RDONLY);
+  const std::uint64_t size = file.size();
+  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + std::strerror(errno));
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!file.read(text.data(), text.size(), 0)) throw file_error("cannot read all of '" + path + "'");
+  return text;
+}
+
+// See csv_log.
+template <class File>
+class csv_table {
+public:
+  explicit csv_table(std::string file) : path_(std::move(file)) {}
+
+  void write(std::uint64_t step, std::size_t epoch, std::span<const std::pair<std::string, double>> metrics) {
+    if (!std::exchange(writes_, true)) begin(step);
+    const std::size_t known = names_.size();
+    std::vector<std::string> cells(known);
+    for (const auto& [name, value] : metrics) {
+      const std::size_t at = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+      if (at == names_.size()) names_.push_back(name), cells.emplace_back();
+      cells[at] = csv_number(value);
+    }
+    if (names_.size() > known) add_columns(names_.size() - known);
+    std::string row = std::to_string(step) + ',' + std::to_string(epoch);
+    for (const std::string& cell : cells) row += ',' + cell;
+    append(row + '\n');
+  }
+  void write(std::uint64_t step, std::size_t epoch, std::initializer_list<std::pair<std::string, double>> metrics) {
+    write(step, epoch, std::span<const std::pair<std::string, double>>(metrics.begin(), metrics.size()));
+  }
+
+  template <class Run>
+  void on_begin(const Run& run) {
+    if (run.rank() == 0) begin(run.step() + 1);
+  }
+  template <class Run>
+  void on_log(const Run& run) {
+    if (run.rank() == 0) write(run.step(), run.epoch(), run.metrics());
+  }
+  template <class Run>
+  void on_epoch(const Run& run) {
+    on_log(run);
+  }
+
+private:
+  static constexpr std::string_view first_columns = "step,epoch";
+
+  // Continues the table that is there, without the rows from `step` on. A run begins behind the step of its state; if its
+  // first row is of that step itself (the epoch that ended with it), the rows of that step go too.
+  void begin(std::uint64_t step) {
+    if (step >= first_step_) return;
+    first_step_ = step;
+    if (!file_exists(path_)) return;
+    const std::string text = text_of_file(path_);
+    const std::vector<std::string_view> rows = csv_records(text);
+    if (rows.empty()) return rewrite({}); // not even the header was written whole
+    names_ = csv_cells(rows[0]);
+    if (!rows[0].starts_with(first_columns) || names_.size() < 2 || names_[1] != "epoch")
+      refuse(1, "a header that begins with '" + std::string(first_columns) + "'", rows[0]);
+    const std::size_t width = names_.size();
+    names_.erase(names_.begin(), names_.begin() + 2);
+    std::vector<std::string_view> kept;
+    std::size_t length = rows[0].size() + 1;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      std::uint64_t of = 0;
+      const char* const end = rows[i].data() + rows[i].size();
+      const auto [next, fault] = std::from_chars(rows[i].data(), end, of);
+      const bool right = fault == std::errc{} && next != end && *next == ',' &&
+                         static_cast<std::size_t>(std::count(rows[i].begin(), rows[i].end(), ',')) + 1 == width;
+      if (!right) refuse(i + 1, "a step and " + std::to_string(width) + " cells", rows[i]);
+      if (of < step) kept.push_back(rows[i]), length += rows[i].size() + 1;
+    }
+    if (kept.size() + 1 != rows.size() || length != text.size()) rewrite(kept);
+    is_there_ = true;
+  }
+
+  // Cells of new columns, empty in the rows so far. The table is small, or its columns are known after its first rows.
+  void add_columns(std::size_t count) {
+    if (!is_there_) return rewrite({});
+    const std::string text = text_of_file(path_);
+    std::vector<std::string_view> rows = csv_records(text);
+    if (!rows.empty()) rows.erase(rows.begin());
+    rewrite(rows, std::string(count, ','));
+  }
+  void rewrite(std::span<const std::string_view> rows, const std::string& behind = "") {
+    std::string out{first_columns};
+    for (const std::string& name : names_) out += ',' + csv_cell(name);
+    out += '\n';
+    for (const std::string_view row : rows) out.append(row).append(behind) += '\n';
+    make_folder_of(path_);
+    write_file_atomically(path_, out);
+    is_there_ = true;
+  }
+
+  // Opened for each row: a file that stays open would be lost where another program puts a new one in its place.
+  void append(const std::string& row) {
+    if (!is_there_) rewrite({});
+    File file(path_, O_WRONLY | O_APPEND);
+    if (!file || !file.write(row) || !file.close())
+      throw file_error("csv_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
+                       ". It must stay where it is, be writable and have room.");
+  }
+
+  [[noreturn]] void refuse(std::size_t line, const std::string& expected, std::string_view found) const {
+    throw file_error("csv_log: expected " + expected + " in line " + std::to_string(line) + " of '" + path_ + "', found '" +
+                     std::string(found.substr(0, 60)) + "'; choose another file, or move this one away");
+  }
+
+  std::string path_;
+  std::vector<std::string> names_; // of the columns behind the step and the epoch
+  std::uint64_t first_step_ = std::numeric_limits<std::uint64_t>::max();
+  bool is_there_ = false;
+  bool writes_ = false;
+};
+
+} // namespace detail
+
+// Metrics as a table in a CSV file, a row for each write(): the step, the epoch, and a column for each name.
+//
+//   csv_log log{"runs/a/metrics.csv"};
+//   log.write(step, epoch, {{"train_loss", loss}});
+//
+// Where a name is new, the file is written again with one column more; a row has an empty cell where it has no value. The
+// folder is made if it is not there. A table that is there is continued, as a resumed run does it: the rows of steps that
+// come again are dropped with the first write, so that none is there twice. Of a new run in the same folder these are all.
+//
+// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Each row is in the file when write() returns. It
+// may be lost with the machine, but not with the program. Throws file_error where a file cannot be written, and where the
+// table that is there is none of this kind.
+using csv_log = detail::csv_table<detail::open_file>;
 
 } // namespace cairn
 
@@ -20334,10 +21589,11 @@ struct line_chart {
 };
 
 struct chart_settings {
-  std::string title{};    // above all charts
-  std::string subtitle{}; // what was measured, on one line
-  double width = 1000;    // pixels, of all charts together
-  double height = 340;    // of the plotting area
+  std::string title{};     // above all charts
+  std::string subtitle{};  // what was measured, on one line
+  double width = 1000;     // pixels, of all charts together
+  double height = 340;     // of the plotting area
+  std::size_t columns = 0; // charts side by side; 0: all
 };
 
 namespace detail {
@@ -20562,8 +21818,8 @@ private:
 //   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
 //   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
 //
-// Draws charts side by side, as the text of an SVG file. Throws input_error where a line has no points, or points that
-// its axes cannot show.
+// Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points,
+// or points that its axes cannot show.
 template <class Writer = detail::svg_writer>
 std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
   if (charts.empty()) throw input_error("draw_line_charts: expected at least one chart, found none");
@@ -20575,16 +21831,18 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   double top = 20 + (titled ? 24 : 0) + (subtitled ? 20 : 0) + (titled || subtitled ? 16 : 0);
   double title = 0;
   for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
-  top += title;
-  Writer to(settings.width, top + settings.height + drawing::foot_height + 8);
+  const std::size_t columns = settings.columns == 0 ? charts.size() : std::min(settings.columns, charts.size());
+  const std::size_t rows = (charts.size() + columns - 1) / columns;
+  const double row = title + settings.height + drawing::foot_height + 8;
+  Writer to(settings.width, top + row * static_cast<double>(rows));
   if (titled) to.text(margin, 34, settings.title, {.size = 18, .colour = "#1d242c", .bold = true});
   if (subtitled) to.text(margin, titled ? 56 : 30, settings.subtitle, {.size = 12.5});
-  const double count = static_cast<double>(charts.size());
+  const auto count = static_cast<double>(columns);
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
-  double left = margin;
-  for (const line_chart& chart : charts) {
-    drawing(chart, left, each, top, settings.height).draw(to);
-    left += each + between;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const double left = margin + (each + between) * static_cast<double>(i % columns);
+    const double plot = top + row * static_cast<double>(i / columns) + title;
+    drawing(charts[i], left, each, plot, settings.height).draw(to);
   }
   return to.str();
 }
@@ -21130,7 +22388,7 @@ struct stage_plot {
     for (std::size_t t = 0; t < ops.size(); ++t) {
       const op& o = ops[t];
       const double now = times->ops[t].end;
-      done += works(o) ? 1 : 0;
+      done += works(o) ? 1U : 0U;
       if (o.kind == op_kind::forward && o.wants_output) hold(o.position, &row_state::output, true, now);
       if (o.kind == op_kind::forward && o.wants_tape) hold(o.position, &row_state::tape, true, now);
       if (o.kind == op_kind::discard_value && o.position > 0)
@@ -22205,6 +23463,18 @@ void draw_schedule(const std::string& file) {
 
 namespace cairn {
 
+namespace detail {
+
+// "loss=0.1234", with at most four digits.
+inline std::string named_number(std::string_view name, double value) {
+  std::array<char, 32> number{};
+  const auto end =
+      std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
+  return std::string(name).append("=").append(number.data(), end.ptr);
+}
+
+} // namespace detail
+
 // How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
 // how wide it is, and whether it shows UTF-8.
 struct progress_settings {
@@ -22214,6 +23484,7 @@ struct progress_settings {
   std::optional<bool> terminal{};
   std::optional<std::size_t> columns{};
   std::optional<bool> utf8{};
+  std::size_t done = 0;        // before this bar began, of a total that counts it: no part of the rate
   double redraw_seconds = 0.1; // on a terminal at most so often
   double line_seconds = 5;     // elsewhere a new line at most so often, and one at the end
 };
@@ -22222,10 +23493,12 @@ struct progress_settings {
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
 //
-// On a terminal the line is drawn again in place. Elsewhere (a file, a pipe, a log) it is printed as a plain
-// line every few seconds. The rate, and with it the time left, is that of the last ten seconds or so; in the
-// last line it is that of the whole. An advance that draws nothing reads the clock and adds: no allocation,
-// no system call. For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
+// On a terminal the line is drawn again in place, with a carriage return and nothing else: there are no colours and no
+// escape sequences that NO_COLOR or a simple terminal would have to turn off. Where it is narrow the bar is left out first,
+// then the end of the line. Elsewhere (a file, a pipe, a log) it is printed as a plain line every few seconds. The rate, and
+// with it the time left, is that of the last ten seconds or so; in the last line it is that of the whole. An advance that
+// draws nothing reads the clock and adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock;
+// tests bring one of their own.
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
@@ -22234,9 +23507,10 @@ public:
   using postfix = std::pair<std::string_view, double>;
   static constexpr std::size_t max_postfixes = 4;
 
-  // total 0: it is not known; shows count and rate only.
-  explicit progress(std::size_t total, progress_settings settings = {})
-      : total_(total), settings_(std::move(settings)), start_(Clock::now()), drawn_at_(start_) {
+  // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.
+  explicit progress(std::size_t total, progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
+      : total_(total), settings_(std::move(settings)), start_(begun), drawn_at_(start_) {
+    done_ = drawn_done_ = settings_.done;
     if (settings_.out == nullptr) return;
     terminal_ = settings_.terminal ? *settings_.terminal : ::isatty(::fileno(settings_.out)) == 1;
     utf8_ = settings_.utf8 ? *settings_.utf8 : locale_is_utf8();
@@ -22334,19 +23608,15 @@ private:
       out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
     else out = done + " " + settings_.unit;
     out += " [" + format_clock(elapsed);
-    const double rate = finished_ ? static_cast<double>(done_) / elapsed : recent_count_ / recent_seconds_;
+    const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;
     const bool known = std::isfinite(rate) && rate > 0;
     if (total_ > 0 && !finished_) {
       const double left = static_cast<double>(total_ - std::min(done_, total_));
       out += "<" + (known ? format_clock(left / rate + 0.5) : "?");
     }
     out += ", " + (known ? format_quantity(rate) : "?") + " " + settings_.unit + "/s";
-    for (std::size_t p = 0; p < postfixes_; ++p) {
-      std::array<char, 32> number{};
-      const auto end = std::to_chars(number.data(), number.data() + number.size(), postfix_[p].second,
-                                     std::chars_format::general, 4);
-      out.append(", ").append(postfix_[p].first).append("=").append(number.data(), end.ptr);
-    }
+    for (std::size_t p = 0; p < postfixes_; ++p)
+      out.append(", ").append(detail::named_number(postfix_[p].first, postfix_[p].second));
     return out + "]";
   }
 
@@ -22402,5 +23672,969 @@ private:
   bool utf8_ = false;
   bool finished_ = false;
 };
+
+} // namespace cairn
+
+// cairn/report/metrics_picture.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: of a long run neighbours are kept as their
+// mean. Values that are no finite numbers are counted and left out. (A template, so that a program that draws nothing does
+// not compile it.)
+template <std::size_t MostPoints>
+class metrics_in_memory {
+public:
+  struct line {
+    std::string name;
+    bool of_epochs = false; // of whole epochs, not of single steps
+    std::vector<chart_point> points{};
+    std::size_t not_finite = 0;
+    std::size_t each = 1; // values in a point
+    chart_point sum{};    // of values that are no point yet
+    std::size_t summed = 0;
+  };
+
+  void add(std::uint64_t step, std::span<const std::pair<std::string, double>> metrics, bool of_epoch = false) {
+    for (const auto& [name, value] : metrics) add(step, name, value, of_epoch);
+  }
+  void add(std::uint64_t step, std::string_view name, double value, bool of_epoch = false) {
+    line& to = line_of(name, of_epoch);
+    if (!std::isfinite(value)) {
+      ++to.not_finite;
+      return;
+    }
+    to.sum.x += static_cast<double>(step), to.sum.y += value;
+    if (++to.summed < to.each) return;
+    to.points.push_back({to.sum.x / static_cast<double>(to.summed), to.sum.y / static_cast<double>(to.summed)});
+    to.sum = {}, to.summed = 0;
+    if (to.points.size() < 2 * most_points) return;
+    for (std::size_t i = 0; i < most_points; ++i) {
+      const chart_point &a = to.points[2 * i], &b = to.points[2 * i + 1];
+      to.points[i] = {(a.x + b.x) / 2, (a.y + b.y) / 2};
+    }
+    to.points.resize(most_points);
+    to.each *= 2;
+  }
+
+  // In the order in which names came.
+  const std::vector<line>& lines() const { return lines_; }
+
+  static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
+
+private:
+  line& line_of(std::string_view name, bool of_epoch) {
+    for (line& l : lines_)
+      if (l.name == name && l.of_epochs == of_epoch) return l;
+    return lines_.emplace_back(line{std::string(name), of_epoch});
+  }
+
+  std::vector<line> lines_;
+};
+
+} // namespace detail
+
+using recorded_metrics = detail::metrics_in_memory<512>;
+
+// The metrics of a table that csv_log wrote. The table does not tell steps from epochs: a row counts as that of an epoch where
+// it has a metric of a validation or a test, or comes second with its step. Throws file_error.
+template <class Metrics = recorded_metrics>
+Metrics read_metrics(const std::string& file) {
+  const std::string text = detail::text_of_file(file);
+  const std::vector<std::string_view> rows = detail::csv_records(text);
+  const std::vector<std::string> names = rows.empty() ? std::vector<std::string>{} : detail::csv_cells(rows[0]);
+  if (names.size() < 2 || names[0] != "step" || names[1] != "epoch")
+    throw file_error("read_metrics: expected a table that begins with step,epoch in '" + file + "'; csv_log writes such");
+  Metrics out;
+  double step = -1;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const std::vector<std::string> cells = detail::csv_cells(rows[i]);
+    std::vector<double> values(names.size(), 0);
+    bool right = cells.size() == names.size();
+    for (std::size_t k = 0; right && k < cells.size(); ++k) {
+      const char* const end = cells[k].data() + cells[k].size();
+      const auto [read, fault] = std::from_chars(cells[k].data(), end, values[k]);
+      right = (fault == std::errc{} && read == end) || (k > 1 && cells[k].empty());
+    }
+    if (!right || !(values[0] >= 0 && values[0] < 0x1p63))
+      throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
+                       " of '" + file + "', found '" + std::string(rows[i].substr(0, 60)) + "'");
+    bool of_epoch = std::exchange(step, values[0]) == values[0];
+    for (std::size_t k = 2; k < cells.size(); ++k)
+      of_epoch = of_epoch || (!cells[k].empty() && (names[k].starts_with("val_") || names[k].starts_with("test_")));
+    for (std::size_t k = 2; k < cells.size(); ++k)
+      if (!cells[k].empty()) out.add(static_cast<std::uint64_t>(values[0]), names[k], values[k], of_epoch);
+  }
+  return out;
+}
+
+namespace detail {
+
+// "loss" of "train_loss" and "val_loss": they share a panel.
+inline std::string_view quantity_of(std::string_view name) {
+  for (const std::string_view part : {"train_", "val_", "test_"})
+    if (name.starts_with(part) && name.size() > part.size()) return name.substr(part.size());
+  return name;
+}
+
+// The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
+// the line and the steps are pale behind it; but a learning rate is one number at a time, and steps tell it best.
+template <class Metrics>
+line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
+  static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
+  line_chart out{.title = std::string(quantity), .x = {.title = "steps"}};
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  std::vector<chart_line> behind;
+  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
+  const auto has_twin = [&](const auto& line) {
+    return std::any_of(metrics.lines().begin(), metrics.lines().end(), [&](const auto& other) {
+      return other.name == line.name && other.of_epochs != line.of_epochs && other.points.size() + other.summed > 0;
+    });
+  };
+  for (const auto& line : metrics.lines()) {
+    if (quantity_of(line.name) != quantity) continue;
+    if (line.not_finite > 0)
+      out.y.title += (out.y.title.empty() ? "" : ", ") + line.name + ": " + std::to_string(line.not_finite) + " not finite";
+    std::vector<chart_point> points = line.points;
+    if (line.summed > 0 || points.empty()) {
+      if (line.summed == 0) continue;
+      points.push_back({line.sum.x / static_cast<double>(line.summed), line.sum.y / static_cast<double>(line.summed)});
+    }
+    if (line.of_epochs && is_rate && has_twin(line)) continue;
+    const bool is_behind = !line.of_epochs && !is_rate && has_twin(line);
+    for (const chart_point& p : points) least = std::min(least, p.y), most = std::max(most, p.y);
+    if (is_behind) {
+      behind.push_back({.colour = "#c9d6e4", .points = std::move(points), .markers = false});
+    } else {
+      const bool few = line.of_epochs && points.size() <= 40;
+      const std::string value = named_number("", points.back().y).substr(1);
+      out.lines.push_back({.name = line.name,
+                           .note = value,
+                           .colour = colours[out.lines.size() % colours.size()],
+                           .points = std::move(points),
+                           .markers = few});
+    }
+  }
+  out.lines.insert(out.lines.begin(), behind.begin(), behind.end());
+  // Small numbers beside large ones, all above zero, are seen on a logarithmic axis; numbers far from zero where the axis does
+  // not begin there. A learning rate is read as the share of its peak, and ends near zero by design.
+  if (least > 0 && most > 30 * least && !is_rate) out.y.logarithmic = true;
+  else if (least > 0.4 * most && most > least) {
+    out.y.least = least - 0.1 * (most - least);
+    out.y.most = most + 0.1 * (most - least);
+  }
+  return out;
+}
+
+} // namespace detail
+
+//   write_svg("curves.svg", draw_metrics(read_metrics("runs/a/metrics.csv"), "run a"));
+//
+// Draws metrics as the text of an SVG file: a small panel for each quantity, where train_loss, val_loss and test_loss are one.
+// Throws input_error where there is nothing to draw.
+template <class Writer = detail::svg_writer, class Metrics = recorded_metrics>
+std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) {
+  std::vector<std::string_view> quantities;
+  for (const auto& line : metrics.lines())
+    if (const std::string_view q = detail::quantity_of(line.name);
+        std::find(quantities.begin(), quantities.end(), q) == quantities.end())
+      quantities.push_back(q);
+  std::vector<line_chart> panels;
+  std::string without;
+  for (const std::string_view q : quantities)
+    if (line_chart panel = detail::metrics_panel(metrics, q); !panel.lines.empty()) panels.push_back(std::move(panel));
+    else without += (without.empty() ? "without a finite value: " : ", ") + std::string(q);
+  if (panels.empty())
+    throw input_error("draw_metrics: expected at least one metric with a finite value, found none; was anything logged?");
+  const std::size_t columns = panels.size() == 4 ? 2 : std::min<std::size_t>(panels.size(), 3);
+  return draw_line_charts<Writer>(panels, {.title = title,
+                                           .subtitle = without,
+                                           .width = 60 + 400 * static_cast<double>(columns),
+                                           .height = 220,
+                                           .columns = columns});
+}
+
+namespace detail {
+
+// See metrics_picture.
+template <class Metrics>
+class picture_of_metrics {
+public:
+  explicit picture_of_metrics(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
+
+  template <class Run>
+  void on_log(const Run& run) {
+    if (run.rank() == 0) seen_.add(run.step(), run.metrics());
+  }
+  template <class Run>
+  void on_epoch(const Run& run) {
+    if (run.rank() == 0) seen_.add(run.step(), run.metrics(), true);
+  }
+  template <class Run>
+  void on_end(const Run& run) {
+    const auto is_seen = [](const auto& line) { return line.points.size() + line.summed > 0; };
+    if (run.rank() != 0 || std::none_of(seen_.lines().begin(), seen_.lines().end(), is_seen)) return;
+    make_folder_of(path_);
+    write_svg(path_, draw_metrics(seen_, title_));
+  }
+
+private:
+  std::string path_;
+  std::string title_;
+  Metrics seen_;
+};
+
+} // namespace detail
+
+// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
+//
+//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
+//
+// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
+// draw_metrics. Throws file_error.
+using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
+
+} // namespace cairn
+
+// cairn/report/progress_bar.hpp
+
+namespace cairn {
+
+// A callback of fit: a bar for each epoch, and below it the metrics of the whole epoch, those of the validation too.
+//
+//   epoch 3/20:  45%|#####9      | 27,000/60,000 [00:02<00:03, 12.1k samples/s, loss=0.123, lr=0.1]
+//   epoch 3/20: train_loss=0.1104, val_loss=0.0981, val_accuracy=0.9712
+//
+// Rank 0 shows the samples of all ranks, the other ranks nothing. Of the settings the label, and what was done before, are
+// set for each epoch. `Clock` is as in progress.
+template <class Clock = std::chrono::steady_clock>
+class progress_bar {
+public:
+  explicit progress_bar(progress_settings settings = {}) : settings_(std::move(settings)) {}
+
+  template <class Run>
+  void on_begin(const Run&) {
+    begun_ = Clock::now();
+  }
+
+  // A bar begins with the first step of its epoch, so that none is begun for an epoch that does not come. Where a run was
+  // resumed within an epoch, the steps before count as done.
+  template <class Run>
+  void on_step(const Run& run) {
+    if (run.rank() != 0 || settings_.out == nullptr) return;
+    if (!bar_) {
+      progress_settings settings = settings_;
+      settings.label = label(run);
+      const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
+      settings.done = std::min(before * run.rows(), run.samples_of_epoch());
+      bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
+    }
+    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.learning_rate()}});
+    if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
+  }
+
+  template <class Run>
+  void on_epoch(const Run& run) {
+    bar_.reset();
+    begun_ = Clock::now();
+    if (run.rank() != 0 || settings_.out == nullptr || run.metrics().empty()) return;
+    std::string line = label(run);
+    const char* between = ": ";
+    for (const auto& [name, value] : run.metrics()) line += std::exchange(between, ", ") + detail::named_number(name, value);
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), settings_.out);
+    std::fflush(settings_.out);
+  }
+
+  // Where it ends in the middle of an epoch, the bar stays as it is.
+  template <class Run>
+  void on_end(const Run&) {
+    bar_.reset();
+  }
+
+private:
+  template <class Run>
+  static std::string label(const Run& run) {
+    return "epoch " + std::to_string(run.epoch() + 1) + "/" + std::to_string(run.epochs());
+  }
+
+  progress_settings settings_;
+  typename Clock::time_point begun_ = Clock::now();
+  std::optional<progress<Clock>> bar_;
+};
+
+} // namespace cairn
+
+// cairn/report/start_line.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// What multiplies matrices on the cpu of this machine: see ops/matmul/cpu.hpp, which asks the same.
+inline std::string product_kernels(instruction_set isa) {
+  std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
+  own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
+#if CAIRN_WITH_BLAS
+#ifdef OPENBLAS_VERSION
+  std::string_view blas = OPENBLAS_VERSION; // " OpenBLAS 0.3.21 "
+  blas.remove_prefix(blas.find_first_not_of(' '));
+  blas = blas.substr(0, blas.find_last_not_of(' ') + 1);
+#else
+  const std::string_view blas = "a BLAS";
+#endif
+  if (isa == instruction_set::plain || CAIRN_KERNELS_OPTIMIZED == 0) own.append(", products by ").append(blas);
+  else own.append(" (").append(blas).append(" is linked, but slower and not used)");
+#endif
+  return own;
+}
+
+} // namespace detail
+
+// What runs, and where, in two lines: what one wants to know of a log a year later.
+//
+//   Cairn 0.1.0 | AVX-512, own kernels | cpu, 2 threads | 4 ranks by threads
+//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations | CrossEntropyLoss, SGD
+//
+// As a callback of fit it prints them on rank 0 when a run begins; start_line{}.print(train) does where there is no fit. The
+// bytes are those of the arena, which is all that a step needs besides parameters, gradients and the optimizer's state.
+class start_line {
+public:
+  explicit start_line(std::FILE* out = stderr) : out_(out) {}
+
+  template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+  static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
+    using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
+    using communicator_type = typename detail::replica<Model>::communicator_type;
+    using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
+    const auto count = [](std::size_t n, const std::string& what) {
+      return format_count(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
+                      std::to_string(CAIRN_VERSION_PATCH);
+    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
+    out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
+    const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
+    out += " | " + count(ranks, "rank");
+    if constexpr (detail::replica<Model>::distributed) out.append(" by ").append(communicator_type::name);
+
+    const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
+    out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
+    if (plan::fused) out += ", fused update";
+    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") +
+           " | " + format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    return out;
+  }
+
+  template <class Trainer>
+  void print(Trainer& train) const {
+    if (out_ == nullptr || detail::replica_access::comm(train).rank() != 0) return;
+    const std::string lines = text(train) + "\n";
+    std::fwrite(lines.data(), 1, lines.size(), out_);
+    std::fflush(out_);
+  }
+
+  template <class Run>
+  void on_begin(const Run& run) const {
+    if (run.rank() == 0) print(run.train());
+  }
+
+private:
+  std::FILE* out_;
+};
+
+} // namespace cairn
+
+// cairn/report/step_watch.hpp
+
+namespace cairn::detail {
+
+// Watches one training step: has the executor make it op by op, and looks at the clock before and after each. What is
+// computed is what an unwatched step computes, bit for bit: the ops, and the calls of the communicator, are the same in the
+// same order. It takes the place of unwatched_step (train/training_step.hpp), for one step.
+//
+// An op is over when its call returns, as it is on a cpu. (It is a template, so that a program that includes it and traces
+// nothing does not compile it.)
+template <class Clock>
+class step_watch {
+public:
+  struct moments {
+    std::int64_t begin = 0; // nanoseconds of the clock
+    std::int64_t end = 0;
+  };
+  // A bucket on its way: from when it was sent until this rank saw that it was back. Whether it is, is looked at after every
+  // op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused update.
+  struct way {
+    std::int64_t sent = 0;
+    std::int64_t back = 0;
+    std::size_t bytes = 0;
+    std::size_t op = 0; // during which it was sent; one behind the last: afterwards
+  };
+  // What happened inside an op, or inside the update.
+  struct inner {
+    enum class kind : unsigned char { send, use, wait } what;
+    std::size_t bucket;
+    moments at;
+  };
+
+  static std::int64_t now() {
+    const auto since = Clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+
+  std::vector<op> ops;          // of the schedule
+  std::vector<moments> took{};  // by each
+  moments waiting{};            // for gradients, after the last op
+  moments updating{};           // the parameters; with a fused update those that are left
+  std::vector<way> buckets{};
+  std::vector<inner> inside{};
+
+  template <class T, class Queue, class Reduction>
+  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction& reduction) {
+    ops.assign(p.training.ops.begin(), p.training.ops.end());
+    took.assign(ops.size(), {});
+    step_ = std::make_unique<step_of<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
+    for (at_ = 0; at_ < p.training.loss; ++at_) run();
+  }
+  template <class Judge>
+  double loss(const Judge& judge) {
+    took[at_].begin = now();
+    const double value = judge();
+    took[at_++].end = now();
+    return value;
+  }
+  template <class T, class Queue>
+  void backward(const program<T, Queue>&, Queue&, const frame<T>&) {
+    for (; at_ < ops.size(); ++at_) run();
+  }
+  // The wait is taken apart, bucket by bucket; a second wait for one, by the update itself, returns at once. With a fused
+  // update every bucket is waited for where it is used.
+  template <class Update, class Communicator, class Queue, class Reduction>
+  void update(const Update& update, Communicator& comm, Queue& queue, Reduction& reduction) {
+    step_->look();
+    waiting.begin = now();
+    if (!fused_) {
+      send([&] { reduction.send(comm, queue, static_cast<std::size_t>(-1)); }, reduction);
+      for (std::size_t b = 0; b < buckets.size(); ++b) {
+        const std::int64_t begin = now();
+        reduction.wait(queue, b);
+        const std::int64_t end = now();
+        if (buckets[b].back == 0) buckets[b].back = end;
+        inside.push_back({inner::kind::wait, b, {begin, end}});
+      }
+    }
+    waiting.end = updating.begin = used_until_ = now();
+    update();
+    updating.end = now();
+    step_.reset();
+  }
+
+  // The trainer's gradients are used bucket by bucket, during the backward pass.
+  void is_fused() { fused_ = true; }
+  bool fused() const { return fused_; }
+  // Called with what the step discards: a bucket too, where it was used.
+  static void discarded(void* self, std::byte* bytes, std::size_t count) {
+    auto* const me = static_cast<step_watch*>(self);
+    me->listener(bytes, count);
+    if (me->fused_ && me->step_ != nullptr) me->step_->used(bytes);
+  }
+  callback<std::byte*, std::size_t> listener{}; // another one, of the trainer's user
+
+private:
+  struct step_in_progress {
+    virtual ~step_in_progress() = default;
+    virtual void run(std::size_t t) = 0;
+    virtual void used(const std::byte* bytes) = 0;
+    virtual void look() = 0;
+  };
+  // The ops of a step write their gradients and tell of them as ever; this listens in between.
+  template <class T, class Queue, class Reduction>
+  struct step_of final : step_in_progress {
+    step_of(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
+        : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), executes(p, queue, lent) {
+      own.finished = {&finished, this};
+      lent.tell = &own;
+    }
+    static void finished(void* self, std::size_t end) {
+      auto* const me = static_cast<step_of*>(self);
+      me->watch.used_until_ = now();
+      me->watch.send([&] { me->tell.finished(end); }, me->reduction);
+    }
+    void run(std::size_t t) override { executes.run(t); }
+    void used(const std::byte* bytes) override {
+      watch.note_sent(reduction);
+      // Buckets are used in the order in which they were sent.
+      const std::size_t b = watch.used_count_;
+      if (b == watch.buckets.size() || reinterpret_cast<const std::byte*>(reduction.span_of(b).data()) != bytes) return;
+      ++watch.used_count_;
+      const std::int64_t end = now();
+      if (watch.buckets[b].back == 0) watch.buckets[b].back = end;
+      watch.inside.push_back({inner::kind::use, b, {std::exchange(watch.used_until_, end), end}});
+    }
+    void look() override {
+      for (std::size_t b = 0; b < watch.buckets.size(); ++b)
+        if (watch.buckets[b].back == 0 && reduction.is_back(b)) watch.buckets[b].back = now();
+    }
+
+    frame<T> lent;
+    callbacks tell; // the trainer's
+    callbacks own;
+    Reduction& reduction;
+    step_watch& watch;
+    executor<T, Queue> executes;
+  };
+
+  void run() {
+    took[at_].begin = now();
+    step_->run(at_);
+    took[at_].end = now();
+    if (!buckets.empty()) step_->look();
+  }
+
+  // What f sends is on its way from when f was called. A bucket may be used before f is back.
+  template <class F, class Reduction>
+  void send(const F& f, const Reduction& reduction) {
+    sending_ = now();
+    f();
+    note_sent(reduction);
+  }
+  template <class Reduction>
+  void note_sent(const Reduction& reduction) {
+    for (std::size_t b = buckets.size(); b < reduction.left(); ++b) {
+      buckets.push_back({sending_, 0, reduction.span_of(b).size_bytes(), at_});
+      if (!fused_) inside.push_back({inner::kind::send, b, {sending_, now()}});
+    }
+  }
+
+  std::unique_ptr<step_in_progress> step_{};
+  std::size_t at_ = 0;
+  std::int64_t sending_ = 0;
+  std::int64_t used_until_ = 0;
+  std::size_t used_count_ = 0;
+  bool fused_ = false;
+};
+
+} // namespace cairn::detail
+
+// cairn/report/trace_events.hpp
+
+namespace cairn {
+
+// Something that took a while on one row of a rank. Times are nanoseconds from the same moment on all ranks.
+struct trace_slice {
+  std::string name;
+  std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication"
+  std::size_t row = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::vector<std::pair<std::string, double>> facts{}; // shown where it is clicked
+
+  std::int64_t length() const { return end - begin; }
+};
+
+// A quantity from this moment on.
+struct trace_count {
+  std::int64_t time = 0;
+  double value = 0;
+};
+
+// What one rank did: its rows with their names, what happened on them, and one quantity over time.
+struct rank_trace {
+  int rank = 0;
+  std::vector<std::string> rows{};
+  std::vector<trace_slice> slices{};
+  std::string counted{};
+  std::vector<trace_count> counts{};
+};
+
+namespace detail {
+
+inline std::string json_text(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out.append(1, '\\').append(1, c);
+    else if (byte < 0x20U) out.append("\\u00").append(1, digits[byte >> 4U]).append(1, digits[byte & 15U]);
+    else out += c;
+  }
+  return out + '"';
+}
+// JSON has no inf and no nan; they are texts.
+inline std::string json_number(double value) {
+  return value - value == 0 ? shortest_text(value) : json_text(shortest_text(value));
+}
+
+// The events of a rank in Chrome's trace format, each followed by a comma and a line break. A process is a rank and a thread
+// one of its rows; times are microseconds. (Templates, so that a program that traces nothing does not compile them.)
+template <class Trace>
+std::string chrome_events(const Trace& trace) {
+  std::string out;
+  const auto begin = [&](char phase, std::string_view name, std::size_t row) {
+    out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) +
+           ",\"tid\":" + std::to_string(row) + ",\"name\":" + json_text(name);
+  };
+  const auto time = [](std::int64_t nanoseconds) { return format_fixed(static_cast<double>(nanoseconds) * 1e-3, 3); };
+  const auto metadata = [&](std::string_view what, std::size_t row, std::string_view key, const std::string& value) {
+    begin('M', what, row);
+    out += ",\"args\":{" + json_text(key) + ":" + value + "}},\n";
+  };
+  metadata("process_name", 0, "name", json_text("rank " + std::to_string(trace.rank)));
+  metadata("process_sort_index", 0, "sort_index", std::to_string(trace.rank));
+  for (std::size_t row = 0; row < trace.rows.size(); ++row) {
+    metadata("thread_name", row, "name", json_text(trace.rows[row]));
+    metadata("thread_sort_index", row, "sort_index", std::to_string(row));
+  }
+  for (const trace_slice& s : trace.slices) {
+    begin('X', s.name, s.row);
+    out += ",\"cat\":" + json_text(s.kind) + ",\"ts\":" + time(s.begin) + ",\"dur\":" + time(s.length()) + ",\"args\":{";
+    const char* between = "";
+    for (const auto& [name, value] : s.facts) out += std::exchange(between, ",") + json_text(name) + ":" + json_number(value);
+    out += "}},\n";
+  }
+  for (const trace_count& c : trace.counts) {
+    begin('C', trace.counted, 0);
+    out += ",\"ts\":" + time(c.time) + ",\"args\":{\"bytes\":" + json_number(c.value) + "}},\n";
+  }
+  return out;
+}
+
+// New rows for slices that may overlap, given in the order in which they begin: each goes to the first row that is free by
+// then, as viewers show a row's slices only where they nest.
+template <class Trace, class Slices>
+void add_side_by_side(Trace& trace, Slices slices, const std::string& name) {
+  const std::size_t first = trace.rows.size();
+  std::vector<std::int64_t> busy_until;
+  for (auto& s : slices) {
+    std::size_t row = 0;
+    while (row < busy_until.size() && busy_until[row] > s.begin) ++row;
+    if (row == busy_until.size()) {
+      busy_until.push_back(0);
+      trace.rows.push_back(row == 0 ? name : name + ", " + std::to_string(row + 1) + " at once");
+    }
+    busy_until[row] = s.end;
+    s.row = first + row;
+    trace.slices.push_back(std::move(s));
+  }
+}
+
+// A whole file, of the events of all ranks.
+inline std::string chrome_file(std::string events) {
+  const std::size_t last = events.find_last_of(',');
+  if (last != events.npos) events.erase(last, 1);
+  return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "]}\n";
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/report/step_trace.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
+// from `origin`, and the step takes from `whole.begin` to `whole.end`.
+template <class Watch>
+rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
+                    const typename Watch::moments& whole, std::int64_t origin, bool alone) {
+  rank_trace out{.rows = {"compute"}, .counted = "live bytes of activations"};
+  const auto add = [&](std::string name, const char* kind, const typename Watch::moments& at) -> trace_slice& {
+    return out.slices.emplace_back(trace_slice{std::move(name), kind, 0, at.begin - origin, at.end - origin});
+  };
+  const auto count = [&](std::int64_t time, std::size_t bytes) {
+    const auto value = static_cast<double>(bytes);
+    if (out.counts.empty() || out.counts.back().value != value) out.counts.push_back({time - origin, value});
+  };
+  add("training step", "step", whole);
+  for (std::size_t t = 0; t < seen.ops.size(); ++t) {
+    const op& o = seen.ops[t];
+    count(seen.took[t].begin, live[t]);
+    if (o.is_discard()) continue;
+    const char* const kind = o.kind == op_kind::loss       ? "loss"
+                             : o.kind == op_kind::backward ? "backward"
+                             : o.recomputes                ? "recompute"
+                                                           : "forward";
+    std::string name = kind;
+    if (o.kind != op_kind::loss) name = std::to_string(o.position) + " " + names[o.position] + " " + kind;
+    trace_slice& s = add(std::move(name), kind, seen.took[t]);
+    if (o.kind != op_kind::loss) s.facts.emplace_back("stage", o.position);
+    s.facts.emplace_back(out.counted, live[t]);
+    if (o.absorbed) s.facts.emplace_back("made by the op before it", 1);
+  }
+  count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
+  if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
+  add("update", "update", seen.updating);
+
+  using inner = typename Watch::inner::kind;
+  for (const auto& [what, bucket, at] : seen.inside) {
+    if (alone && what != inner::use) continue;
+    const char* const verb = what == inner::send ? "send bucket " : what == inner::wait ? "wait for bucket " : "use bucket ";
+    add(verb + std::to_string(bucket), what == inner::use ? "update" : "communication", at);
+  }
+  std::vector<trace_slice> ways;
+  for (std::size_t b = 0; !alone && b < seen.buckets.size(); ++b) {
+    const auto& w = seen.buckets[b];
+    ways.push_back({"bucket " + std::to_string(b), "communication", 0, w.sent - origin, w.back - origin,
+                    {{"bytes", static_cast<double>(w.bytes)}}});
+  }
+  add_side_by_side(out, std::move(ways), "communication");
+  return out;
+}
+
+// From when on times are counted: rank 0's clock says it where the clocks are one, as they are on one machine; elsewhere it
+// is when rank 0's word arrives. Called by all ranks.
+template <class Clock, class Communicator, class Queue>
+std::int64_t common_origin(Communicator& comm, Queue& queue) {
+  std::int64_t first = step_watch<Clock>::now();
+  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  const std::int64_t own = step_watch<Clock>::now();
+  constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
+  return own - first >= 0 && own - first < longest ? first : own;
+}
+
+// The texts of all ranks, one behind the other. Called by all ranks.
+template <class Communicator, class Queue>
+std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& own) {
+  std::string all;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    std::uint64_t size = own.size();
+    broadcast(comm, queue, std::as_writable_bytes(std::span{&size, 1}), rank);
+    std::string text = rank == comm.rank() ? own : std::string(static_cast<std::size_t>(size), ' ');
+    broadcast(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
+    all += text;
+  }
+  return all;
+}
+
+} // namespace detail
+
+// Makes one step as train.step(inputs, targets) does, bit for bit, and tells when each of its ops ran: a slice for each op of
+// the schedule, named by its stage and pass, in the order of draw_schedule's picture; the loss, the wait for gradients and
+// the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
+// several ranks every rank makes this call.
+//
+// A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
+// by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
+template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
+rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
+  using access = detail::replica_access;
+  using plan = typename Trainer::plan;
+  auto& comm = access::comm(train);
+  using watch_type = detail::step_watch<Clock>;
+  watch_type watch;
+  if constexpr (Trainer::fused) {
+    watch.is_fused();
+    watch.listener = access::on_discard(train);
+  }
+  const struct listening { // to what a fused update discards; then the listener of before listens again
+    Trainer& train;
+    watch_type& watch;
+    listening(Trainer& t, watch_type& w) : train(t), watch(w) {
+      if constexpr (Trainer::fused) train.on_discard({&watch_type::discarded, &watch});
+    }
+    ~listening() {
+      if constexpr (Trainer::fused) train.on_discard(watch.listener);
+    }
+  } here{train, watch};
+  const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
+  typename watch_type::moments whole{watch_type::now(), 0};
+  const double loss = access::step(train, inputs, targets, watch);
+  whole.end = watch_type::now();
+
+  const auto& solved = access::options(train).schedule.plan;
+  const bool is_solved = solved.training.count > 0;
+  const std::span<const std::size_t> live =
+      is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
+  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1);
+  out.rank = comm.rank();
+  out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+  return out;
+}
+
+//   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
+//
+// The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
+// rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
+// step's loss. Throws what a step throws, and file_error where the file cannot be written; the step is made then.
+template <class Trainer, step_inputs Inputs, numbers Targets>
+double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file) {
+  const rank_trace own = trace_step(train, inputs, targets);
+  auto& comm = detail::replica_access::comm(train);
+  const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
+  if (comm.rank() == 0) {
+    detail::make_folder_of(file);
+    write_file_atomically(file, detail::chrome_file(events));
+  }
+  return own.slices.front().facts.back().second;
+}
+
+} // namespace cairn
+
+// cairn/report/tensorboard_log.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Fields of Protocol Buffers, as far as an event needs them, one behind the other: a number and a kind, then the value, the
+// lowest byte first on every machine.
+class proto_fields {
+public:
+  proto_fields& number(unsigned field, std::uint64_t value) {
+    key(field, 0);
+    varint(value);
+    return *this;
+  }
+  proto_fields& real(unsigned field, double value) { return fixed<8>(field, 1, std::bit_cast<std::uint64_t>(value)); }
+  proto_fields& real(unsigned field, float value) { return fixed<4>(field, 5, std::bit_cast<std::uint32_t>(value)); }
+  proto_fields& bytes(unsigned field, std::string_view value) {
+    key(field, 2);
+    varint(value.size());
+    out_ += value;
+    return *this;
+  }
+  const std::string& str() const { return out_; }
+
+  template <int Bytes>
+  static std::string little_endian(std::uint64_t value) {
+    std::string out;
+    for (int i = 0; i < Bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+    return out;
+  }
+
+private:
+  void key(unsigned field, unsigned kind) { varint(field << 3U | kind); }
+  void varint(std::uint64_t value) {
+    for (; value >= 128; value >>= 7U) out_ += static_cast<char>((value & 127U) | 128U);
+    out_ += static_cast<char>(value);
+  }
+  template <int Bytes>
+  proto_fields& fixed(unsigned field, unsigned kind, std::uint64_t value) {
+    key(field, kind);
+    out_ += little_endian<Bytes>(value);
+    return *this;
+  }
+
+  std::string out_;
+};
+
+// One record of an event file: its length, its bytes, and a checksum of each.
+inline std::string event_record(std::string_view payload) {
+  const std::string length = proto_fields::little_endian<8>(payload.size());
+  std::string out = length + proto_fields::little_endian<4>(masked_crc32c(length));
+  out += payload;
+  return out + proto_fields::little_endian<4>(masked_crc32c(payload));
+}
+
+// tensorflow.Event, by the numbers of its fields: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
+inline std::string first_event(double time) {
+  return proto_fields().real(1, time).bytes(3, "brain.Event:2").str();
+}
+// What is known of this step and of later ones comes again: readers forget it (SessionLog.status = START).
+inline std::string start_event(double time, std::uint64_t step) {
+  return proto_fields().real(1, time).number(2, step).bytes(7, proto_fields().number(1, 1).str()).str();
+}
+// Summary.value is a list of {1 tag, 2 simple_value}.
+inline std::string scalars_event(double time, std::uint64_t step,
+                                 std::span<const std::pair<std::string, double>> metrics) {
+  proto_fields summary;
+  for (const auto& [name, value] : metrics)
+    summary.bytes(1, proto_fields().bytes(1, name).real(2, static_cast<float>(value)).str());
+  return proto_fields().real(1, time).number(2, step).bytes(5, summary.str()).str();
+}
+
+// See tensorboard_log. (A template, so that a program that logs nothing does not compile it.)
+template <class File>
+class event_log {
+public:
+  explicit event_log(std::string folder) : folder_(std::move(folder)) {}
+  event_log(event_log&&) = default;
+  event_log& operator=(event_log&&) = default;
+  ~event_log() {
+    if (file_ != nullptr) file_->sync(); // what fails here was said by write(), or is not known before it is lost
+  }
+
+  void write(std::uint64_t step, std::span<const std::pair<std::string, double>> metrics) {
+    open(step);
+    add(scalars_event(now(), step, metrics));
+  }
+  void write(std::uint64_t step, std::initializer_list<std::pair<std::string, double>> metrics) {
+    write(step, std::span<const std::pair<std::string, double>>(metrics.begin(), metrics.size()));
+  }
+
+  const std::string& file() const { return path_; } // empty before the first write
+
+  template <class Run>
+  void on_begin(const Run& run) {
+    if (run.rank() == 0) open(run.step() + 1);
+  }
+  template <class Run>
+  void on_log(const Run& run) {
+    if (run.rank() == 0) write(run.step(), run.metrics());
+  }
+  template <class Run>
+  void on_epoch(const Run& run) {
+    on_log(run);
+  }
+
+private:
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+
+  void open(std::uint64_t step) {
+    if (file_ != nullptr) return;
+    make_folder(folder_);
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host = {"localhost"};
+    const double time = now();
+    const std::string stem = folder_ + "/events.out.tfevents." + std::to_string(static_cast<std::uint64_t>(time)) + "." +
+                             host.data() + "." + std::to_string(::getpid()) + ".";
+    // The number counts what this process opens in a second: a name that is taken is never written over.
+    unsigned number = 0;
+    do {
+      path_ = stem + std::to_string(number++);
+      file_ = std::make_unique<File>(path_, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+    } while (!*file_ && errno == EEXIST);
+    if (!*file_) {
+      file_.reset();
+      throw file_error("tensorboard_log: cannot make '" + path_ + "': " + std::strerror(errno) +
+                       ". Its folder must be writable and have room.");
+    }
+    add(first_event(time));
+    add(start_event(time, step));
+  }
+
+  void add(const std::string& event) {
+    if (!file_->write(event_record(event)))
+      throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
+                       ". The disk must have room.");
+  }
+
+  std::string folder_;
+  std::string path_;
+  std::unique_ptr<File> file_;
+};
+
+} // namespace detail
+
+// Metrics for TensorBoard: `tensorboard --logdir runs` shows the folders in runs/ as curves side by side.
+//
+//   tensorboard_log log{"runs/a"};
+//   log.write(step, {{"train_loss", loss}});
+//
+// With the first write a file events.out.tfevents.<seconds>.<host>.<process>.<number> is made in the folder, and the folder
+// if need be. A resumed run adds a file of its own, which tells TensorBoard to forget the steps that come again. Values are
+// floats there.
+//
+// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Every write goes to the file at once, so that it
+// is seen at once and stays when the program is killed; the disk is asked to keep it (fsync) only when the log is closed.
+// Throws file_error.
+using tensorboard_log = detail::event_log<detail::open_file>;
 
 } // namespace cairn

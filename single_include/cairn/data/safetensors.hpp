@@ -134,6 +134,21 @@ public:
     fail("'" + e.name + "' is of " + e.type + ", which does not become " + detail::safetensors_type_of<T>);
   }
 
+  // The bytes of a tensor as they lie in the file: all of them, or piece by piece in f(std::span<const std::byte>), of which
+  // all but the last are of a multiple of 64 bytes.
+  void read_bytes(const safetensors_entry& e, std::span<std::byte> to) {
+    if (to.size() != e.end - e.begin || !read_at(to.data(), to.size(), data_ + e.begin)) fail("'" + e.name + "' cannot be read");
+  }
+  template <class F>
+  void for_each_piece(const safetensors_entry& e, F&& f) {
+    std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(e.end - e.begin, 1U << 18)));
+    for (std::uint64_t at = e.begin; at < e.end; at += piece.size()) {
+      piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(e.end - at, piece.size())));
+      if (!read_at(piece.data(), piece.size(), data_ + at)) fail("'" + e.name + "' cannot be read");
+      f(std::span<const std::byte>(piece));
+    }
+  }
+
 private:
   [[noreturn]] void fail(const std::string& what) const { throw file_error("safetensors: '" + path_ + "': " + what); }
   [[noreturn]] void fail_at(const std::string& name, const std::string& what) const { fail("'" + name + "': " + what); }
@@ -178,6 +193,8 @@ private:
         twice = parsed.get<std::string>();
       return true;
     };
+    // For the parser a zero is the end, whatever comes behind it.
+    if (text.find('\0') != text.npos) fail("its header is no JSON: it has a zero byte");
     json header;
     try {
       header = json::parse(text, look);

@@ -59,8 +59,13 @@ inline std::string in_brackets(const std::vector<std::uint64_t>& extents) {
   for (const std::uint64_t e : extents) out += (out.size() > 1 ? ", " : "") + std::to_string(e);
   return out + ")";
 }
-// torch counts the batches that a BatchNorm has seen, and never reads the number at a given momentum.
-inline bool is_only_counted(std::string_view name) { return name.ends_with(".num_batches_tracked"); }
+// What a state of a job has besides (state_file.hpp).
+inline constexpr std::string_view optimizer_prefix = "optimizer/";
+// No weights, and not unexpected either: torch counts the batches that a BatchNorm has seen, and never reads the number at a
+// given momentum.
+inline bool is_no_weight(std::string_view name) {
+  return name.ends_with(".num_batches_tracked") || name.starts_with(optimizer_prefix);
+}
 
 } // namespace detail
 
@@ -92,7 +97,7 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
   safetensors_file file(path);
   loaded_weights out;
   std::map<std::string_view, bool> known; // is it in the network?
-  for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_only_counted(e.name);
+  for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_no_weight(e.name);
   using number = typename decltype(owner.parameters())::value_type;
   std::vector<std::pair<const safetensors_entry*, std::span<number>>> fits;
   detail::for_all_weights(owner, [&](const auto& q) {
