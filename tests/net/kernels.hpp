@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of the product are compiled once in a test program, not once in every file that trains something: the
-// file that includes this and defines CAIRN_TEST_KERNELS has them.
+// The kernels of the product are compiled once, in tests/kernels.cpp, and not in every file that runs a network.
 #pragma once
 
 #include <cstddef>
