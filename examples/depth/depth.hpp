@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The deep networks have files of their own, so that they compile side by side: each policy on each network is a step
-// that the compiler plans.
+// The networks have a file of their own: each policy on each of them is a step that the compiler plans.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@ import re
 
 from house import SMALL_HOUSE, SPDX, run
 
-TOP = ("include", "tests", "examples", "single_include", ".ci", ".cmake", "CMakeLists.txt", "README.md",
+TOP = ("include", "tests", "examples", "single_include", ".ci", ".cmake", ".github", "CMakeLists.txt", "README.md",
        ".clang-format", ".gitignore")
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".cmake"}
 LONGEST, LONGEST_LAYER = 400, 120  # a layer; layer.hpp is the concept

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a user has to write to extend Cairn stays short: in each example between `// own code` and `// end of own code`
-there are at most 20 lines of code, and README.md shows that of own_layer word for word."""
+there are at most 20 lines of code, and examples/own_layer.md shows that of own_layer word for word."""
 import re
 
 from house import SPDX, run
@@ -12,7 +12,8 @@ OWN = re.compile(r"^// own code[^\n]*\n(.*?)^// end of own code$", re.M | re.S)
 
 def faults(root, _options=None):
     found = []
-    readme = (root / "README.md").read_text()
+    page = root / "examples/own_layer.md"
+    shown = page.read_text() if page.exists() else ""
     for name in EXAMPLES:
         path = root / f"examples/{name}.cpp"
         own = OWN.search(path.read_text()) if path.exists() else None
@@ -22,8 +23,8 @@ def faults(root, _options=None):
         code = [line for line in own[1].splitlines() if line.strip() and not line.lstrip().startswith("//")]
         if len(code) > MOST_LINES:
             found.append(f"examples/{name}.cpp: {len(code)} lines of own code, at most {MOST_LINES}")
-        if name == EXAMPLES[0] and own[1] not in readme:
-            found.append(f"README.md: does not show the own code of examples/{name}.cpp as it is")
+        if name == EXAMPLES[0] and own[1] not in shown:
+            found.append(f"examples/own_layer.md: does not show the own code of examples/{name}.cpp as it is")
     return found
 
 
@@ -31,10 +32,10 @@ if __name__ == "__main__":
     code = "struct Own {\n  // one\n  int n = 1;\n};\n"
     example = SPDX + "// own code: one\n" + code + "// end of own code\n"
     small = {f"examples/{name}.cpp": example for name in EXAMPLES}
-    small["README.md"] = "```cpp\n" + code + "```\n"
+    small["examples/own_layer.md"] = "```cpp\n" + code + "```\n"
     run(faults, [
         ({"examples/own_policy.cpp": None}, r"own_policy.cpp: no lines between"),
         ({"examples/own_layer.cpp": SPDX + code}, r"own_layer.cpp: no lines between"),
         ({"examples/own_communicator.cpp": example.replace("};", "  int m = 1;\n" * 18 + "};")}, r"21 lines of own code"),
-        ({"README.md": small["README.md"].replace("n = 1", "n = 2")}, r"does not show the own code"),
+        ({"examples/own_layer.md": small["examples/own_layer.md"].replace("n = 1", "n = 2")}, r"does not show the own code"),
     ], small=small)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""README.md: the first two fenced blocks are the two commands, every program it names exists, every cpp block compiles.
+"""README.md and the pages in examples/: every cpp block compiles, every program they name exists and is run by a test, and
+every link leads somewhere.
 
-A cpp block with an #include is a file, which may include what the example programs share; one without is a piece of a
-function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`.
+The first two fenced blocks of README.md are the two commands; it has at most 200 lines, a link to each of its sections and
+one to each page. A cpp block with an #include is a file, which may include what the example programs share; one without is
+a piece of a function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`.
 """
 import re
 
-from house import COMPONENTS, SMALL_HOUSE, compile_text, run, spread
+from house import COMPONENTS, SMALL_HOUSE, SPDX, compile_text, run, spread
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+MOST_LINES = 200
 
 
 def as_file(block):
@@ -17,36 +21,90 @@ def as_file(block):
     return "#include <cairn/cairn.hpp>\nusing namespace cairn;\nvoid piece();\nvoid piece() {\n" + block + "}\n"
 
 
-def faults(root, options):
-    text = (root / "README.md").read_text()
-    blocks = [(found[1], found[2], text.count("\n", 0, found.start()) + 1) for found in FENCED.finditer(text)]
-    found = []
-    if [kind for kind, _, _ in blocks[:2]] != ["sh", "sh"]:
-        found.append("README.md: the first two fenced blocks are sh: build and run the main example, build and test")
-    elif "build/examples/" not in blocks[0][1] or "ctest " not in blocks[1][1]:
-        found.append("README.md: the first block runs a program of build/examples/, the second runs ctest")
+def prose(text):
+    return FENCED.sub("", text)
 
+
+def sections(text):
+    """The anchors that GitHub gives to the headings."""
+    headings = re.findall(r"^##+ (.*)$", prose(text), re.M)
+    return ["#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def wrong_commands(text):
+    """README.md's alone: .ci/run takes the second block from it."""
+    blocks = FENCED.findall(text)
+    if [kind for kind, _ in blocks[:2]] != ["sh", "sh"]:
+        yield "README.md: the first two fenced blocks are sh: build and run the main example, build and test"
+    elif "build/examples/" not in blocks[0][1] or "ctest " not in blocks[1][1]:
+        yield "README.md: the first block runs a program of build/examples/, the second runs ctest"
+
+
+def wrong_links(root, page, text):
+    for target in LINK.findall(prose(text)):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            yield f"links to {target}, which is not there"
+        elif anchor and "#" + anchor not in sections(file.read_text()):
+            yield f"links to {target}, which has no such heading"
+
+
+def wrong_programs(root, text):
     for name in sorted(set(re.findall(r"build/examples/(\w+)", text))):
-        if not (root / f"examples/{name}.cpp").exists() and not (root / f"examples/{name}/main.cpp").exists():
-            found.append(f"README.md: names build/examples/{name}, which examples/ does not make")
+        sources = [path for path in (root / f"examples/{name}.cpp", root / f"examples/{name}/main.cpp") if path.exists()]
+        if not sources:
+            yield f"names build/examples/{name}, which examples/ does not make"
+        elif not re.search(r"^// test:", sources[0].read_text(), re.M):
+            yield f"names build/examples/{name}, which no test runs: it has no line `// test:`"
+
+
+def faults(root, options):
+    readme = root / "README.md"
+    pages = sorted((root / "examples").glob("*.md"))
+    text = readme.read_text()
+    found = list(wrong_commands(text))
+    if text.count("\n") > MOST_LINES:
+        found.append(f"README.md: {text.count(chr(10))} lines, at most {MOST_LINES}; a page in examples/ has room")
+    links = LINK.findall(prose(text))
+    found += [f"README.md: its table of contents lacks {anchor}" for anchor in sections(text)
+              if len(sections(text)) > 1 and anchor not in links]
+    found += [f"README.md: has no link to examples/{page.name}" for page in pages if f"examples/{page.name}" not in links]
+
+    blocks = []
+    for page in [readme, *pages]:
+        name, text = page.relative_to(root).as_posix(), page.read_text()
+        found += [f"{name}: {fault}" for fault in [*wrong_links(root, page, text), *wrong_programs(root, text)]]
+        blocks += [(f"{name}:{text.count(chr(10), 0, block.start()) + 1}", block[1], block[2]) for block in FENCED.finditer(text)]
 
     def attempt(block):
-        kind, body, line = block
+        at, kind, body = block
         if kind != "cpp" or any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
             return None
         said = compile_text(options.compilers[0], options, as_file(body), "-fsyntax-only", "-Wno-unused",
                             f"-I{root / 'examples'}")
-        return f"README.md:{line}: this block does not compile:\n{said}" if said else None
+        return f"{at}: this block does not compile:\n{said}" if said else None
 
     return found + [fault for fault in spread(attempt, blocks) if fault]
 
 
 if __name__ == "__main__":
     small = SMALL_HOUSE["README.md"]
+    linked = small + "[more](examples/more.md)\n"
     run(faults, [
         ({"README.md": "```cpp\nint n = 0;\n```\n" + small}, r"first two fenced blocks"),
         ({"README.md": small.replace("ctest", "make")}, r"the second runs ctest"),
-        ({"README.md": small.replace("walk", "run")}, r"build/examples/run, which"),
+        ({"README.md": small.replace("walk", "run")}, r"build/examples/run, which examples/ does not make"),
+        ({"examples/walk.cpp": SPDX}, r"build/examples/walk, which no test runs"),
         ({"README.md": small.replace("size()", "sizes()")}, r"README.md:11: this block does not compile"),
         ({"README.md": small + "```cpp\n#include <cairn/net/pear.hpp>\n```\n"}, r"README.md:15: this block"),
-    ])
+        ({"README.md": small + "\n" * 200}, r"README.md: 214 lines"),
+        ({"README.md": small + "## One\n\n## Two\n[one](#one)\n"}, r"table of contents lacks #two"),
+        ({"README.md": small + "[one](#one)\n"}, r"links to #one, which has no such heading"),
+        ({"README.md": small, "examples/more.md": "# More\n"}, r"no link to examples/more.md"),
+        ({"README.md": small + "[more](examples/more.md)\n"}, r"links to examples/more.md, which is not there"),
+        ({"README.md": linked, "examples/more.md": "```cpp\nint n = sizes();\n```\n"}, r"more.md:1: this block does not compile"),
+        ({"README.md": linked, "examples/more.md": "`build/examples/run`\n"}, r"more.md: names build/examples/run"),
+    ], small={"examples/walk.cpp": SPDX + "// test:\n"})

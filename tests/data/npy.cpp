@@ -60,6 +60,9 @@ TEST_CASE("npy: the bytes of a file are those that numpy writes") {
   CHECK(read_npy<std::int64_t>(path).extents == std::vector<std::size_t>{0, 4});
   CHECK_THROWS_WITH_AS(write_npy(path, numbers, {2, 2}),
                        "write_npy: expected 4 numbers for the shape (2, 2), found 6", input_error);
+  // 2^64 elements would be counted as none.
+  CHECK_THROWS_WITH_AS(write_npy(path, std::vector<float>{}, {std::size_t{1} << 32, std::size_t{1} << 32}),
+                       "write_npy: expected extents whose product fits 64 bits, found more", input_error);
 }
 
 TEST_CASE("npy: columns first, the other byte order, later versions and keys in any order") {

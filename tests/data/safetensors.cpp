@@ -184,6 +184,8 @@ TEST_CASE("safetensors: what cannot be written is refused, and the old file stay
                        "write_safetensors: 'w' is a name that is taken", input_error);
   CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "real", {2}, bytes_of(numbers)}}),
                        "write_safetensors: 'w' has the unknown type real", input_error);
+  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "U8", {1ULL << 32, 1ULL << 32}, {}}}),
+                       "write_safetensors: 'w' has a shape that is too large", input_error);
   CHECK(contents(path) == "old");
   CHECK_THROWS_AS(write_safetensors(here.path / "no" / "a", {}), file_error);
 }

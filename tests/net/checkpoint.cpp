@@ -90,14 +90,18 @@ void check_inside(detail::pack<Policies...>) {
   };
   (check(Policies{}), ...);
 }
-using every_policy = detail::pack<store_all, recompute_all, every<1>, every<2>, at<1>, sqrt_n, revolve<2>,
-                          recompute_cheap, budget_fraction<100>>;
+using some = detail::pack<store_all, recompute_all, every<2>, at<1>, budget_fraction<100>>;
+using others = detail::pack<every<1>, sqrt_n, revolve<2>, recompute_cheap>;
 
 } // namespace
 
 TEST_CASE("checkpoint: blocks whose last write is a tape, in a checkpoint in a checkpoint") {
-  check_inside<InsideOne>(every_policy{});
-  check_inside<InsideOneSwapped>(every_policy{});
+  check_inside<InsideOne>(some{});
+  check_inside<InsideOneSwapped>(others{});
+#ifdef CAIRN_LONG_TESTS
+  check_inside<InsideOne>(others{});
+  check_inside<InsideOneSwapped>(some{});
+#endif
 }
 
 TEST_CASE("checkpoint: a block stores only what its own policy stores") {

@@ -9,7 +9,6 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/execute.hpp>
 
-#define CAIRN_TEST_KERNELS
 #include "kernels.hpp"
 #include "layers.hpp"
 #include "planned.hpp"

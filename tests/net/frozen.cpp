@@ -13,6 +13,8 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
+#include "kernels.hpp"
+
 using namespace cairn;
 
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The kernels of the product are compiled once in a test program, not once in every file that trains something: the
-// file that includes this and defines CAIRN_TEST_KERNELS has them.
+// The kernels that most networks use, and the executor, are compiled once, in tests/kernels.cpp, and not in every file that
+// runs a network: that is half of what such a file costs the compiler.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
+#include <cairn/device/cpu.hpp>
+#include <cairn/net/execute.hpp>
 #include <cairn/ops/cpu.hpp>
 
 #ifdef CAIRN_TEST_KERNELS
@@ -14,11 +16,34 @@
 #define CAIRN_TEST_EXTERN extern
 #endif
 
-namespace cairn::detail {
+#define CAIRN_TEST_KERNELS_OF(T)                                                                                               \
+  CAIRN_TEST_EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                    \
+  CAIRN_TEST_EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
+  CAIRN_TEST_EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
+  CAIRN_TEST_EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
+  CAIRN_TEST_EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
+  CAIRN_TEST_EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
+  CAIRN_TEST_EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
+  CAIRN_TEST_EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);  \
+  CAIRN_TEST_EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, T*, const T*,       \
+                                                        const T*, const T*);                                                   \
+  CAIRN_TEST_EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, T*, T*, const T*,          \
+                                                         const T*, const T*, const T*);                                        \
+  CAIRN_TEST_EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);              \
+  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);        \
+  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,         \
+                                                                const cross_entropy_options<T>&);                              \
+  namespace detail {                                                                                                           \
+  CAIRN_TEST_EXTERN template void multiply_for<T>(instruction_set, const product<T>&, const rectangle&, std::span<std::byte>); \
+  CAIRN_TEST_EXTERN template class executor<T, cpu::queue>;                                                                    \
+  }
 
-CAIRN_TEST_EXTERN template void multiply_for<float>(instruction_set, const product<float>&, const rectangle&,
-                                                    std::span<std::byte>);
-CAIRN_TEST_EXTERN template void multiply_for<double>(instruction_set, const product<double>&,
-                                                     const rectangle&, std::span<std::byte>);
+namespace cairn {
 
-} // namespace cairn::detail
+CAIRN_TEST_KERNELS_OF(float)
+CAIRN_TEST_KERNELS_OF(double)
+
+} // namespace cairn
+
+#undef CAIRN_TEST_KERNELS_OF
+#undef CAIRN_TEST_EXTERN

@@ -21,6 +21,7 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../layer/several_layers.hpp"
+#include "../net/kernels.hpp"
 
 using namespace cairn;
 

@@ -11,6 +11,8 @@
 #include <cairn/train/measured_costs.hpp>
 #include <doctest/doctest.h>
 
+#include "../net/kernels.hpp"
+
 using namespace cairn;
 
 TEST_CASE("measured costs: every stage has the time of its forward, and of its backward where it has one") {

@@ -11,6 +11,8 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
+#include "../net/kernels.hpp"
+
 using namespace cairn;
 
 namespace {

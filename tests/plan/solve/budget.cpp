@@ -86,19 +86,25 @@ void keeps_budgets() {
 TEST_CASE("the compiler's schedule keeps its budget and costs at most 3 percent more than the best one: "
           "equal stages") {
   keeps_budgets<equal_blocks<10, 1>, 35, 60, 95>();
+#ifdef CAIRN_LONG_TESTS
   keeps_budgets<equal_blocks<16, 3>, 20, 55>();
   keeps_budgets<equal_blocks<40, 1>, 20>();
+#endif
 }
 TEST_CASE("... random blocks") {
   keeps_budgets<random_blocks<5, 1>, 70, 90>();
   keeps_budgets<random_blocks<9, 2>, 50, 70, 90>();
+#ifdef CAIRN_LONG_TESTS
   keeps_budgets<random_blocks<12, 3>, 40, 70>();
   keeps_budgets<random_blocks<16, 4>, 30, 75>();
+#endif
 }
 TEST_CASE("... random products and activations") {
   keeps_budgets<random_mlp<6, 1>, 85, 95>();
   keeps_budgets<random_mlp<10, 2>, 85, 92>();
+#ifdef CAIRN_LONG_TESTS
   keeps_budgets<random_mlp<16, 3>, 50, 65, 95>();
+#endif
 }
 
 TEST_CASE("a budget of all that store_all needs is store_all's schedule, or one as cheap in less") {

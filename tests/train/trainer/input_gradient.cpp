@@ -103,10 +103,12 @@ TEST_CASE("input_gradient: every policy, a fused update and two threads give the
   const std::vector<float> stored = gradients_of<with_input_gradient<Deep>>();
   CHECK(std::any_of(stored.begin(), stored.end(), [](float g) { return g != 0; }));
   CHECK(gradients_of<with_input_gradient<checkpoint<sqrt_n, Deep>>>() == stored);
-  CHECK(gradients_of<with_input_gradient<checkpoint<recompute_all, Deep>>>() == stored);
   CHECK(gradients_of<with_input_gradient<checkpoint<budget_fraction<80>, Deep>>>() == stored);
-  CHECK(gradients_of<with_input_gradient<fused_update<Deep>>>() == stored);
   CHECK(gradients_of<fused_update<with_input_gradient<checkpoint<sqrt_n, Deep>>>>() == stored);
+#ifdef CAIRN_LONG_TESTS
+  CHECK(gradients_of<with_input_gradient<checkpoint<recompute_all, Deep>>>() == stored);
+  CHECK(gradients_of<with_input_gradient<fused_update<Deep>>>() == stored);
+#endif
 }
 
 TEST_CASE("input_gradient: a schedule that is solved when the program runs gives it too") {

@@ -27,6 +27,8 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
+#include "../../net/kernels.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -120,22 +122,26 @@ std::vector<trace> together(int ranks) {
 TEST_CASE("trainer: tokens and batch statistics have the same bits under every policy") {
   const trace plain = learn<Net>();
   CHECK(plain.losses[2] != plain.losses[0]);
+  CHECK(learn<checkpoint<sqrt_n, Net>>() == plain);
+  CHECK(learn<checkpoint<recompute_cheap, Net>>() == plain);
+  CHECK(learn<checkpoint<budget_fraction<70>, Net>>() == plain);
+#ifdef CAIRN_LONG_TESTS
   CHECK(learn<checkpoint<recompute_all, Net>>() == plain);
   CHECK(learn<checkpoint<every<2>, Net>>() == plain);
-  CHECK(learn<checkpoint<sqrt_n, Net>>() == plain);
   CHECK(learn<checkpoint<revolve<2>, Net>>() == plain);
-  CHECK(learn<checkpoint<recompute_cheap, Net>>() == plain);
   CHECK(learn<checkpoint<at<2, 5>, Net>>() == plain);
-  CHECK(learn<checkpoint<budget_fraction<70>, Net>>() == plain);
+#endif
   CHECK(learn<fused_update<checkpoint<sqrt_n, Net>>>() == plain);
   CHECK(learn<Net>(2) == plain);
 }
 
 TEST_CASE("trainer: tokens and batch statistics have the same bits in a checkpoint inside a checkpoint") {
   const trace plain = learn<Net>();
+  CHECK(learn<checkpoint<recompute_all, Nested<sqrt_n>>>() == plain);
+#ifdef CAIRN_LONG_TESTS
   CHECK(learn<Nested<store_all>>() == plain);
   CHECK(learn<Nested<recompute_all>>() == plain);
-  CHECK(learn<checkpoint<recompute_all, Nested<sqrt_n>>>() == plain);
+#endif
 }
 
 TEST_CASE("trainer: running statistics move once a step") {

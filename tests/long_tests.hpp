@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Some tests are there for every combination of policies, networks and element types, and each combination is a network of
+// its own to the compiler. The build option CAIRN_LONG_TESTS has all of them; without it there are some of each kind.
+#pragma once
+
+namespace testing {
+
+#ifdef CAIRN_LONG_TESTS
+inline constexpr bool long_tests = true;
+#else
+inline constexpr bool long_tests = false;
+#endif
+
+} // namespace testing
