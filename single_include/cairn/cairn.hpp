@@ -7068,6 +7068,8 @@ void write_npy(const std::string& path, const Numbers& array, const std::vector<
   std::size_t elements = 1;
   std::string shape;
   for (const std::size_t extent : extents) {
+    if (extent != 0 && elements > static_cast<std::size_t>(-1) / extent) // the product would look small
+      throw input_error("write_npy: expected extents whose product fits 64 bits, found more");
     elements *= extent;
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
   }

@@ -297,7 +297,10 @@ inline void write_safetensors(const std::string& path, std::vector<safetensors_s
     const std::size_t type = detail::safetensors_type(t.type);
     if (type == detail::safetensors_types.size()) refuse("has the unknown type " + t.type);
     std::uint64_t bits = detail::safetensors_types[type].second;
-    for (const std::uint64_t extent : t.extents) bits *= extent;
+    for (const std::uint64_t extent : t.extents) {
+      if (extent != 0 && bits > static_cast<std::uint64_t>(-1) / extent) refuse("has a shape that is too large");
+      bits *= extent;
+    }
     if (bits != t.bytes.size() * 8)
       refuse("has a shape of " + std::to_string(bits / 8) + " bytes, found " + std::to_string(t.bytes.size()));
     if (t.name == "__metadata__" || header.contains(t.name)) refuse("is a name that is taken");
