@@ -9,9 +9,10 @@
 
 #include "digits.hpp"
 
-// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out` says which. A folder that
-// is named has to be right; one that CAIRN_DATA may have is only looked for.
-inline cairn::digit_images<float> found_digits(std::string folder, std::FILE* out = stdout, const generated_options& generated = {}) {
+// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out` says which. A folder
+// that is named has to be right; one that CAIRN_DATA may have is only looked for.
+inline cairn::digit_images<float> found_digits(std::string folder, std::FILE* out = stdout,
+                                               const generated_options& generated = {}) {
   if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {
     folder = std::string(root) + "/mnist";
     if (!cairn::has_mnist(folder)) folder.clear();

@@ -11,7 +11,6 @@
 #include <cairn/report/step_watch.hpp>
 #include <doctest/doctest.h>
 
-#define CAIRN_TEST_KERNELS // for this program
 #include "../train/training.hpp"
 
 using namespace cairn;

@@ -27,7 +27,7 @@ TEST_CASE("state_file: numbers come back bit for bit") {
   for (std::size_t i = 0; i < numbers.size(); ++i)
     CHECK(std::bit_cast<std::uint64_t>(back.bits(std::to_string(i))) == std::bit_cast<std::uint64_t>(numbers[i]));
   CHECK_THROWS_WITH_AS(back.number("text"), doctest::Contains("expected a number as 'text', found 'a "), file_error);
-  CHECK_THROWS_WITH_AS(back.number("seed"), "it has no 'seed'", file_error);
+  CHECK_THROWS_WITH_AS(back.number("seed"), "load_state: it has no 'seed'", file_error);
   CHECK_THROWS_AS(back.bits("text"), file_error);
 }
 

@@ -42,7 +42,9 @@ namespace detail {
 // Metadata of a state: texts, numbers as decimal digits, and doubles by their bits, so that all of them come back.
 class state_words {
 public:
-  explicit state_words(std::map<std::string, std::string> words = {}) : words_(std::move(words)) {}
+  // `whose` begins every error.
+  explicit state_words(std::map<std::string, std::string> words = {}, std::string whose = "load_state: ")
+      : words_(std::move(words)), whose_(std::move(whose)) {}
 
   const std::map<std::string, std::string>& all() const { return words_; }
   void set(const std::string& name, std::string text) { words_[name] = std::move(text); }
@@ -54,7 +56,7 @@ public:
   bool has(const std::string& name) const { return words_.contains(name); }
   const std::string& text(const std::string& name) const {
     const auto found = words_.find(name);
-    if (found == words_.end()) throw file_error("it has no '" + name + "'");
+    if (found == words_.end()) throw file_error(whose_ + "it has no '" + name + "'");
     return found->second;
   }
   std::uint64_t number(const std::string& name) const { return parsed(name, text(name), 10); }
@@ -75,15 +77,16 @@ public:
   }
 
 private:
-  static std::uint64_t parsed(const std::string& name, std::string_view text, int base) {
+  std::uint64_t parsed(const std::string& name, std::string_view text, int base) const {
     std::uint64_t out = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out, base);
     if (fault != std::errc{} || end != text.data() + text.size())
-      throw file_error("expected a number as '" + name + "', found '" + std::string(text) + "'");
+      throw file_error(whose_ + "expected a number as '" + name + "', found '" + std::string(text) + "'");
     return out;
   }
 
   std::map<std::string, std::string> words_;
+  std::string whose_;
 };
 
 inline constexpr const char *state_mark = "cairn state", *checksum_mark = "checksum", *checksum_of = "checksum of ",
@@ -167,15 +170,11 @@ inline saved_place place_of(const state_words& words) {
 // A state that is open for reading, and found to be whole: every number is compared with the checksum that was written with it.
 class state_file {
 public:
-  explicit state_file(const std::string& path) : file_(path), words_(file_.metadata()) {
+  explicit state_file(const std::string& path) : file_(path), words_(file_.metadata(), text_of(path)) {
     if (!words_.has(state_mark)) fail("it is no state; weights alone are read by load_weights()");
-    try {
-      if (words_.text(checksum_mark) != state_words::hexadecimal(checksum_of_header(words_.all(), file_.entries())))
-        throw file_error("its header does not have the checksum that was written with it: the file is damaged");
-      place_ = place_of(words_);
-    } catch (const file_error& wrong) {
-      fail(wrong.what());
-    }
+    if (words_.text(checksum_mark) != state_words::hexadecimal(checksum_of_header(words_.all(), file_.entries())))
+      fail("its header does not have the checksum that was written with it: the file is damaged");
+    place_ = place_of(words_);
     for (const safetensors_entry& e : file_.entries()) {
       quick_hash found;
       file_.for_each_piece(e, [&](std::span<const std::byte> piece) { found.add(piece); });
@@ -206,10 +205,12 @@ public:
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw file_error("load_state: '" + file_.path() + "': " + what);
+    throw file_error(text_of(file_.path()) + what);
   }
 
 private:
+  static std::string text_of(const std::string& path) { return "load_state: '" + path + "': "; }
+
   safetensors_file file_;
   state_words words_;
   saved_place place_;
