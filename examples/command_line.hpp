@@ -12,8 +12,7 @@
 // The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence.
 class command_line {
 public:
-  command_line(std::string program, std::string purpose)
-      : program_(std::move(program)), purpose_(std::move(purpose)) {}
+  command_line(std::string program, std::string purpose) : program_(std::move(program)), purpose_(std::move(purpose)) {}
 
   command_line& add(std::string name, std::string& value, std::string meaning) {
     return add(std::move(name), value, std::move(meaning), [&value](std::string_view text) {
@@ -41,8 +40,7 @@ public:
       if (found == nullptr) fail(std::string(word) + " is no option; --help lists them");
       if (sign == word.npos && i + 1 == count) fail(std::string(word) + " needs a value: " + found->meaning);
       const std::string_view value = sign == word.npos ? words[++i] : whole.substr(sign + 1);
-      if (!found->read(value))
-        fail(std::string(word) + " cannot be " + std::string(value) + ": " + found->meaning);
+      if (!found->read(value)) fail(std::string(word) + " cannot be " + std::string(value) + ": " + found->meaning);
     }
   }
 
@@ -57,8 +55,7 @@ private:
     std::function<bool(std::string_view)> read;
   };
 
-  command_line& add(std::string name, std::string initial, std::string meaning,
-                 std::function<bool(std::string_view)> read) {
+  command_line& add(std::string name, std::string initial, std::string meaning, std::function<bool(std::string_view)> read) {
     options_.push_back({std::move(name), std::move(initial), std::move(meaning), std::move(read)});
     return *this;
   }

@@ -33,8 +33,7 @@ public:
   constexpr glyph() = default;
   constexpr glyph(const stroke& first) : strokes_{first}, count_(1) {}
   constexpr glyph(const stroke& first, const stroke& second) : strokes_{first, second}, count_(2) {}
-  constexpr glyph(const stroke& first, const stroke& second, const stroke& third)
-      : strokes_{first, second, third}, count_(3) {}
+  constexpr glyph(const stroke& first, const stroke& second, const stroke& third) : strokes_{first, second, third}, count_(3) {}
   constexpr const stroke* begin() const { return strokes_.data(); }
   constexpr const stroke* end() const { return strokes_.data() + count_; }
 

@@ -33,21 +33,14 @@ inline constexpr std::uint64_t purpose = 0xE37A90C54D12F86BU;
 // Numbers of one image, one after another.
 class image_draws {
 public:
-  image_draws(std::uint64_t seed, std::uint64_t image)
-      : key_{.seed = seed ^ purpose, .step = image, .position = 2} {}
+  image_draws(std::uint64_t seed, std::uint64_t image) : key_{.seed = seed ^ purpose, .step = image, .position = 2} {}
 
-  double uniform(double low, double high) {
-    return low + (high - low) * cairn::random_uniform<double>(key_, index_++);
-  }
-  double around(double width) {
-    return (uniform(-width, width) + uniform(-width, width)) / 2;
-  } // more often small
+  double uniform(double low, double high) { return low + (high - low) * cairn::random_uniform<double>(key_, index_++); }
+  double around(double width) { return (uniform(-width, width) + uniform(-width, width)) / 2; } // more often small
   std::size_t below(std::size_t bound) {
     return static_cast<std::size_t>((std::uint64_t{cairn::random_bits(key_, index_++)} * bound) >> 32);
   }
-  std::array<std::uint32_t, 4> noise(std::uint64_t block) const {
-    return cairn::random_block(key_, (1U << 16) + block);
-  }
+  std::array<std::uint32_t, 4> noise(std::uint64_t block) const { return cairn::random_block(key_, (1U << 16) + block); }
 
 private:
   cairn::random_key key_;
@@ -115,13 +108,11 @@ private:
   double xx_, xy_, yx_, yy_, x_, y_;
 };
 
-inline void draw_stroke(digit_canvas& canvas, const handwriting& hand, image_draws& draws,
-                        const stroke& path) {
+inline void draw_stroke(digit_canvas& canvas, const handwriting& hand, image_draws& draws, const stroke& path) {
   std::array<point, stroke::max_points> knots{};
   for (std::size_t i = 0; i < path.count; ++i) {
     // A doubled point is a corner, and has to stay one.
-    const bool doubled =
-        i > 0 && path.points[i].x == path.points[i - 1].x && path.points[i].y == path.points[i - 1].y;
+    const bool doubled = i > 0 && path.points[i].x == path.points[i - 1].x && path.points[i].y == path.points[i - 1].y;
     const double x = draws.around(2.2);
     const double y = draws.around(2.2);
     knots[i] = doubled ? knots[i - 1] : hand.place({path.points[i].x + x, path.points[i].y + y});
@@ -161,8 +152,7 @@ inline std::uint8_t draw_digit(std::uint64_t seed, std::uint64_t image, std::uin
   for (std::size_t i = 0; i < canvas.ink.size(); ++i) {
     const auto block = draws.noise(i / 16);
     const double random = (block[i % 16 / 4] >> (i % 4 * 8) & 0xFFU) / 255.0 - 0.5;
-    pixels[i] =
-        static_cast<std::uint8_t>(std::clamp(bright * double{canvas.ink[i]} + grain * random, 0.0, 255.0));
+    pixels[i] = static_cast<std::uint8_t>(std::clamp(bright * double{canvas.ink[i]} + grain * random, 0.0, 255.0));
   }
   return static_cast<std::uint8_t>(digit);
 }
@@ -173,8 +163,7 @@ cairn::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::
   std::vector<std::uint8_t> pixels(count * size);
   std::vector<std::uint8_t> labels(count);
   for (std::size_t i = 0; i < count; ++i) labels[i] = draw_digit(seed, first + i, pixels.data() + i * size);
-  return {cairn::shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels),
-          cairn::mnist_scale};
+  return {cairn::shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels), cairn::mnist_scale};
 }
 
 } // namespace drawing

@@ -53,8 +53,7 @@ std::array<std::uint64_t, 2> train_over(Join join) {
     auto&& joined = join(rank);
     trainer<ddp<Net, Communicator, bucket_bytes<8_KiB>>, MSELoss, SGD, batch<rows>> train{
         joined, SGD{.learning_rate = 0.01, .momentum = 0.9}, {.seed = 1}};
-    for (const auto& [inputs, targets] : loader{data, sampler{rank}, batch<rows>{}})
-      train.step(inputs, targets);
+    for (const auto& [inputs, targets] : loader{data, sampler{rank}, batch<rows>{}}) train.step(inputs, targets);
     weights[static_cast<std::size_t>(rank.rank())] = train.checksum();
     if constexpr (std::is_same_v<Communicator, own>)
       if (rank.rank() == 0)
@@ -67,10 +66,9 @@ std::array<std::uint64_t, 2> train_over(Join join) {
 } // namespace
 
 int main() {
-  const auto plain = train_over<threads::rank>([](threads::rank & rank) -> auto& { return rank; });
+  const auto plain = train_over<threads::rank>([](threads::rank& rank) -> auto& { return rank; });
   const auto counted = train_over<own>([](threads::rank& rank) { return own{rank}; });
-  std::printf("weights %s on rank 0, %s on rank 1, %s without counting\n",
-              format_checksum(counted[0]).c_str(), format_checksum(counted[1]).c_str(),
-              format_checksum(plain[0]).c_str());
+  std::printf("weights %s on rank 0, %s on rank 1, %s without counting\n", format_checksum(counted[0]).c_str(),
+              format_checksum(counted[1]).c_str(), format_checksum(plain[0]).c_str());
   return counted[0] == counted[1] && counted == plain ? 0 : 1;
 }

@@ -97,8 +97,8 @@ int main() {
   for (const double q : {0.1, 0.5, 0.9}) {
     const result stored = learn<Net>(s, q);
     const result again = learn<checkpoint<recompute_all, Net>>(s, q);
-    std::printf("q = %.1f: %.3f of the targets lie below the outputs; weights %s, under recompute_all %s\n", q,
-                stored.below, format_checksum(stored.weights).c_str(), format_checksum(again.weights).c_str());
+    std::printf("q = %.1f: %.3f of the targets lie below the outputs; weights %s, under recompute_all %s\n", q, stored.below,
+                format_checksum(stored.weights).c_str(), format_checksum(again.weights).c_str());
     right = right && std::abs(stored.below - q) < 0.03 && stored.weights == again.weights;
   }
   return right ? 0 : 1;

@@ -61,8 +61,7 @@ result learn(const samples& s) {
   trainer<Model, MSELoss, Lion, batch<rows>, double> train{Lion{.learning_rate = 0.002}, {.seed = 1}};
   const std::vector<double> start(train.parameters().begin(), train.parameters().end());
   result out{.first = train.step(s.x, s.y)};
-  for (std::size_t i = 0; i < start.size(); ++i)
-    out.longest = std::max(out.longest, std::abs(train.parameters()[i] - start[i]));
+  for (std::size_t i = 0; i < start.size(); ++i) out.longest = std::max(out.longest, std::abs(train.parameters()[i] - start[i]));
   for (int step = 1; step < 500; ++step) out.last = train.step(s.x, s.y);
   out.weights = train.checksum();
   return out;
@@ -78,7 +77,6 @@ int main() {
               whole.last, whole.longest);
   std::printf("weights %s, with a fused update %s\n", format_checksum(whole.weights).c_str(),
               format_checksum(fused.weights).c_str());
-  const bool right = whole.last < whole.first / 20 && std::abs(whole.longest - 0.002) < 1e-12 &&
-                     whole.weights == fused.weights;
+  const bool right = whole.last < whole.first / 20 && std::abs(whole.longest - 0.002) < 1e-12 && whole.weights == fused.weights;
   return right ? 0 : 1;
 }

@@ -41,8 +41,7 @@ namespace {
 
 using Net = Sequential<Linear<16, 64>, Repeat<30, Residual<Linear<64, 64>, GELU>>, Linear<64, 1>>;
 constexpr std::size_t rows = 32;
-static_assert(peak_activation_bytes<checkpoint<bisect, Net>, rows> <
-              peak_activation_bytes<checkpoint<sqrt_n, Net>, rows>);
+static_assert(peak_activation_bytes<checkpoint<bisect, Net>, rows> < peak_activation_bytes<checkpoint<sqrt_n, Net>, rows>);
 
 template <class Policy>
 std::uint64_t train_under(const char* name, table& results) {
@@ -50,11 +49,10 @@ std::uint64_t train_under(const char* name, table& results) {
   using plan = blueprint_of<model, rows>;
   const auto data = toy_dataset(256, {.inputs = 16});
   trainer<model, MSELoss, SGD, batch<rows>> train{SGD{.learning_rate = 0.01}, {.seed = 1}};
-  for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<rows>{}})
-    train.step(inputs, targets);
+  for (const auto& [inputs, targets] : loader{data, sequential_sampler{}, batch<rows>{}}) train.step(inputs, targets);
   const auto megaflops = flops(plan::whole, plan::training.ops()) * rows / 1'000'000;
-  results.row({name, format_bytes(peak_activation_bytes<model, rows>), format_count(megaflops),
-               format_checksum(train.checksum())});
+  results.row(
+      {name, format_bytes(peak_activation_bytes<model, rows>), format_count(megaflops), format_checksum(train.checksum())});
   return train.checksum();
 }
 

@@ -37,8 +37,7 @@ inline constexpr std::size_t samples = 256; // of one step
 // The blocks are equal, so that memory and time against depth show the policy and nothing else.
 template <std::size_t Depth>
 using deep_net =
-    cairn::Sequential<cairn::Repeat<Depth, cairn::Residual<cairn::Linear<width, width>, cairn::ReLU>>,
-                      cairn::Linear<width, 10>>;
+    cairn::Sequential<cairn::Repeat<Depth, cairn::Residual<cairn::Linear<width, width>, cairn::ReLU>>, cairn::Linear<width, 10>>;
 
 struct job {
   std::size_t steps = 7; // that are timed, after one that is not
@@ -68,8 +67,8 @@ template <std::size_t Depth, class Model>
 figures measure(const job& j, const std::function<void()>& stepped,
                 const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
   using namespace cairn;
-  trainer<Model, CrossEntropyLoss, SGD, batch<samples>> train{
-      SGD{.learning_rate = 1e-3, .momentum = 0.9}, {.seed = 1, .threads = j.threads, .schedule = planned}};
+  trainer<Model, CrossEntropyLoss, SGD, batch<samples>> train{SGD{.learning_rate = 1e-3, .momentum = 0.9},
+                                                              {.seed = 1, .threads = j.threads, .schedule = planned}};
   // Each block adds little, so that the sum of a thousand stays near the input.
   train.for_each([](const auto& p) {
     for (float& w : p.numbers) w /= static_cast<float>(Depth);
@@ -110,14 +109,12 @@ std::string name_of_policy() {
 template <std::size_t Depth, class... Policies>
 std::vector<candidate> candidates() {
   using namespace cairn;
-  return {candidate{Depth, name_of_policy<Policies>(), "compiler",
-                    static_cast<double>(
-                        flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
-                              blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
-                        samples,
-                    [](const job& j, const auto& stepped) {
-                      return measure<Depth, checkpoint<Policies, deep_net<Depth>>>(j, stepped);
-                    }}...};
+  return {candidate{
+      Depth, name_of_policy<Policies>(), "compiler",
+      static_cast<double>(flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
+                                blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
+          samples,
+      [](const job& j, const auto& stepped) { return measure<Depth, checkpoint<Policies, deep_net<Depth>>>(j, stepped); }}...};
 }
 
 // What is solved when the program runs, in less than a second, because the compiler would need much longer to solve so
@@ -128,9 +125,7 @@ candidate candidate_of_now(const typename cairn::memory_curve<deep_net<Depth>, s
   using net = deep_net<Depth>;
   const auto cost = flops(blueprint_of<net, samples>::whole, step.plan.training.ops());
   return {Depth, name_of_policy<Policy>(), "program", static_cast<double>(cost) * samples,
-          [step](const job& j, const auto& stepped) {
-            return measure<Depth, checkpoint<store_all, net>>(j, stepped, step);
-          }};
+          [step](const job& j, const auto& stepped) { return measure<Depth, checkpoint<store_all, net>>(j, stepped, step); }};
 }
 
 template <std::size_t Depth>

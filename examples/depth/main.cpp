@@ -74,22 +74,20 @@ std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const c
 
 // store_all on the same network: what the others are compared with.
 const measured& plain(const std::vector<measured>& all, std::size_t depth) {
-  return *std::ranges::find_if(
-      all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
+  return *std::ranges::find_if(all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
 }
 
 std::string times(double ratio) { return format_fixed(ratio, 2) + " ×"; }
 
 table as_table(const std::vector<measured>& all) {
-  table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step",
-             "of store_all", "predicted", "weights"});
+  table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step", "of store_all",
+             "predicted", "weights"});
   for (const measured& m : all) {
     const measured& base = plain(all, m.depth);
-    out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned),
-             format_bytes(m.of.measured),
+    out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned), format_bytes(m.of.measured),
              format_fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
-             format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds),
-             times(m.flops / base.flops), format_checksum(m.of.weights)});
+             format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds), times(m.flops / base.flops),
+             format_checksum(m.of.weights)});
   }
   return out;
 }
@@ -107,9 +105,8 @@ std::string draw(const std::vector<measured>& all, const job& j) {
   chart_axis blocks{"residual blocks", chart_unit::plain, true};
   for (const measured& m : all) blocks.ticks.push_back(static_cast<double>(m.depth));
   blocks.ticks.erase(std::unique(blocks.ticks.begin(), blocks.ticks.end()), blocks.ticks.end());
-  std::array<line_chart, 2> charts{
-      {{"Memory", blocks, {"activations of a training step, as written", chart_unit::bytes, true}},
-       {"Time", blocks, {"one training step", chart_unit::seconds, true}}}};
+  std::array<line_chart, 2> charts{{{"Memory", blocks, {"activations of a training step, as written", chart_unit::bytes, true}},
+                                    {"Time", blocks, {"one training step", chart_unit::seconds, true}}}};
   for (const ink& i : inks) {
     chart_line bytes{i.family + std::string(i.argument), "", i.colour};
     chart_line seconds = bytes;
@@ -119,8 +116,8 @@ std::string draw(const std::vector<measured>& all, const job& j) {
       bytes.points.push_back({x, static_cast<double>(m.of.measured)});
       seconds.points.push_back({x, m.of.seconds});
       bytes.note = format_bytes(m.of.measured);
-      seconds.note = m.family() == "store_all" ? format_duration(m.of.seconds)
-                                               : times(m.of.seconds / plain(all, m.depth).of.seconds);
+      seconds.note =
+          m.family() == "store_all" ? format_duration(m.of.seconds) : times(m.of.seconds / plain(all, m.depth).of.seconds);
     }
     if (bytes.points.empty()) continue;
     if (bytes.name == "sqrt_n" && bytes.points.size() > 1) charts[0].lines.push_back(guide_of(bytes));
@@ -128,9 +125,8 @@ std::string draw(const std::vector<measured>& all, const job& j) {
     charts[1].lines.push_back(std::move(seconds));
   }
   return draw_line_charts(charts, {.title = "What depth costs, and what a checkpoint policy makes of it",
-                                   .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " +
-                                               std::to_string(samples) + ", " + std::to_string(j.threads) +
-                                               (j.threads == 1 ? " thread" : " threads") +
+                                   .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " + std::to_string(samples) + ", " +
+                                               std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") +
                                                "; both axes logarithmic; × is relative to store_all"});
 }
 
@@ -140,8 +136,7 @@ bool all_agree(const std::vector<measured>& all) {
   for (const measured& m : all) {
     const bool same = m.of.weights == plain(all, m.depth).of.weights;
     const bool fits = m.of.measured <= m.of.planned;
-    if (!same)
-      std::fprintf(stderr, "depth: %s changes the weights of %zu blocks\n", m.policy.c_str(), m.depth);
+    if (!same) std::fprintf(stderr, "depth: %s changes the weights of %zu blocks\n", m.policy.c_str(), m.depth);
     if (!fits) std::fprintf(stderr, "depth: %s wrote more than it planned\n", m.policy.c_str());
     fine = fine && same && fits;
   }
@@ -149,8 +144,7 @@ bool all_agree(const std::vector<measured>& all) {
 }
 
 int run(const job& j, const std::vector<candidate>& chosen, const std::string& picture) {
-  std::printf("blocks Residual<Linear<%zu, %zu>, ReLU>, batch %zu, %zu timed steps each\n", width, width,
-              samples, j.steps);
+  std::printf("blocks Residual<Linear<%zu, %zu>, ReLU>, batch %zu, %zu timed steps each\n", width, width, samples, j.steps);
   std::fflush(stdout);
   std::vector<measured> all;
   {

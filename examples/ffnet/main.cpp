@@ -51,8 +51,7 @@ struct result {
 // FFNet(100, num_hl, hl_size) -> 1 as in the tutorial: a Linear and a ReLU, num_hl times more of both, and a Linear.
 template <std::size_t Layers, std::size_t Width>
 struct ffnet {
-  using type = Sequential<Linear<100, Width>, ReLU, Repeat<Layers, Sequential<Linear<Width, Width>, ReLU>>,
-                          Linear<Width, 1>>;
+  using type = Sequential<Linear<100, Width>, ReLU, Repeat<Layers, Sequential<Linear<Width, Width>, ReLU>>, Linear<Width, 1>>;
 };
 template <std::size_t Width>
 struct ffnet<0, Width> {
@@ -106,14 +105,11 @@ result run_ranks(const job& j, const dataset& data, const char* name, Make make,
     out.loss = whole_loss(train, data);
     out.weights = train.checksum();
   });
-  for (const auto& momentum : momenta)
-    out.drift = std::max(out.drift, largest_difference(momenta[0], momentum));
+  for (const auto& momentum : momenta) out.drift = std::max(out.drift, largest_difference(momenta[0], momentum));
   return out;
 }
 
-const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& targets) {
-  return train.step(inputs, targets);
-};
+const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& targets) { return train.step(inputs, targets); };
 
 // Ranks whose gradients are reduced, in one of the ways.
 template <class Net, class... Options>
@@ -201,18 +197,15 @@ constexpr size_entry make_size(const char* name) {
   using net = typename ffnet<Layers, Width>::type;
   return {name, blueprint_of<net, rows>::parameters, ladder<net>};
 }
-constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"),
-                           make_size<3, 512>("large")};
+constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"), make_size<3, 512>("large")};
 static_assert(sizes[0].parameters == 1'021 && sizes[1].parameters == 40'501);
 
 int climb(const job& j, const command_line& given) {
   if (j.ranks < 1) given.fail("--ranks is at least 1");
-  std::printf(
-      "generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank\n",
-      j.samples, rows);
+  std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank\n", j.samples,
+              rows);
   const auto data = toy_dataset(j.samples);
-  table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights",
-                 "momenta differ by"});
+  table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights", "momenta differ by"});
   for (const size_entry& size : sizes)
     for (const rung& r : size.rungs) {
       if (j.size != "all" && j.size != size.name) continue;
@@ -223,9 +216,8 @@ int climb(const job& j, const command_line& given) {
       std::snprintf(loss.data(), loss.size(), "%.6f", got.loss);
       std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
       results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(j.ranks),
-                   format_duration(got.seconds),
-                   format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
-                   format_checksum(got.weights), alone ? "-" : drift.data()});
+                   format_duration(got.seconds), format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds),
+                   loss.data(), format_checksum(got.weights), alone ? "-" : drift.data()});
     }
   if (results.size() == 0) given.fail("no such --rung or --size; --help lists them");
   std::printf("\n%s", results.text().c_str());

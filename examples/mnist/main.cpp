@@ -31,8 +31,8 @@ using namespace cairn;
 
 namespace {
 
-using Net = Sequential<Linear<784, 512>, ReLU, Dropout<percent<20>>,
-                       Repeat<6, Residual<Linear<512, 512>, ReLU>>, Dropout<percent<20>>, Linear<512, 10>>;
+using Net = Sequential<Linear<784, 512>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<512, 512>, ReLU>>,
+                       Dropout<percent<20>>, Linear<512, 10>>;
 constexpr std::size_t capacity = 64; // samples of one rank in one micro-batch, at most
 static_assert(peak_activation_bytes<Net, capacity> < 3_MiB);
 static_assert(peak_activation_bytes<checkpoint<sqrt_n, Net>, capacity> < 2_MiB);
@@ -76,8 +76,7 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
     const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
     const auto order = [&](std::size_t micro) {
-      const std::size_t reader =
-          micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
+      const std::size_t reader = micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
       return sampler{reader, readers, 0, {.seed = j.seed}};
     };
     using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
@@ -93,16 +92,14 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
         SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
         {.seed = j.seed,
          .threads = j.threads,
-         .learning_rate =
-             cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
+         .learning_rate = cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
          .schedule = solved}};
     if (rank.rank() == 0) {
       std::printf("ranks: %d, threads in each: %zu\n", rank.size(), train.threads());
       std::fflush(stdout);
     }
     mark_untouched(train.arena());
-    progress bar(j.epochs * parts[0]->samples() * readers,
-                 {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
+    progress bar(j.epochs * parts[0]->samples() * readers, {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
     std::vector<double> seconds;
     seconds.reserve(steps);
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
@@ -193,14 +190,12 @@ std::vector<entry> chosen_by(const job& j, const command_line& given) {
     std::string names;
     for (const entry& e : table_of_policies) {
       const std::string name = e.name;
-      const bool family =
-          name.substr(0, name.find('<')) == word && chosen.size() == before; // the first "every"
+      const bool family = name.substr(0, name.find('<')) == word && chosen.size() == before; // the first "every"
       if (word == name || word == "all" || family) chosen.push_back(e);
       names += std::string(names.empty() ? "" : ", ") + e.name;
     }
     if (chosen.size() == before)
-      given.fail("--policy cannot be " + word + ": it is one of " + names +
-                 ", several with commas between them, or all");
+      given.fail("--policy cannot be " + word + ": it is one of " + names + ", several with commas between them, or all");
   }
   return chosen;
 }
@@ -212,8 +207,7 @@ struct solved_budgets {
   std::vector<solved_curve::step> steps;
 
   solved_budgets(const job& j, const command_line& given) {
-    if (j.costs != "flops" && j.costs != "measured")
-      given.fail("--costs are flops or measured, not " + j.costs);
+    if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
     if (j.budget.empty()) return;
     for (const std::string& word : split(j.budget)) bytes.push_back(parse_bytes(word));
     if (j.costs == "measured") curve.emplace(measured_costs<Net, capacity>());
@@ -230,15 +224,14 @@ void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const sol
   for (const entry& e : chosen) panels.push_back(e.panel(e.name));
   for (std::size_t i = 0; i < solved.steps.size(); ++i) {
     const auto& own = solved.steps[i].plan;
-    panels.push_back(panel_of<plan>(solved.name_of(solved.bytes[i]), own.training,
-                                    {own.memory.live.data(), own.memory.live.size()}));
+    panels.push_back(
+        panel_of<plan>(solved.name_of(solved.bytes[i]), own.training, {own.memory.live.data(), own.memory.live.size()}));
     panels.back().budget = solved.bytes[i];
   }
-  write_svg(j.picture,
-            draw_schedules(panels, {.title = "One training step of examples/mnist",
-                                    .stage_names = stage_names<plan>(),
-                                    .store_all_peak = plan::trained::memory.arena,
-                                    .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
+  write_svg(j.picture, draw_schedules(panels, {.title = "One training step of examples/mnist",
+                                               .stage_names = stage_names<plan>(),
+                                               .store_all_peak = plan::trained::memory.arena,
+                                               .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
   std::printf("the schedule is drawn in %s\n", j.picture.c_str());
 }
 
@@ -247,8 +240,7 @@ void draw_curve_of(const job& j, const solved_budgets& solved) {
                          *solved.curve, solved.bytes,
                          {.title = "Time against memory, examples/mnist",
                           .subtitle = "batch " + std::to_string(capacity) + ", times from " +
-                                      (j.costs == "measured" ? "each stage as measured here"
-                                                             : "the FLOPs of each stage")}));
+                                      (j.costs == "measured" ? "each stage as measured here" : "the FLOPs of each stage")}));
   std::printf("time against memory is drawn in %s\n", j.curve.c_str());
 }
 
@@ -262,23 +254,20 @@ int train_chosen(const job& j, const command_line& given) {
   using plan = blueprint_of<Net, capacity>;
   std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu "
               "micro-batches of %zu\n",
-              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(),
-              j.ranks, j.accumulate, j.batch);
+              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), j.ranks, j.accumulate,
+              j.batch);
   if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
-  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy",
-                 "weights"});
+  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
   const auto train = [&](const std::string& name, auto* how, const solved_curve::step& step) {
     std::printf("policy %s, ", name.c_str());
     const result r = how(j, digits, step);
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
-    results.row({name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned),
-                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(),
-                 format_checksum(r.weights)});
+    results.row({name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned), format_bytes(r.measured),
+                 format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
-  for (std::size_t i = 0; i < solved.steps.size(); ++i)
-    train(solved.name_of(solved.bytes[i]), &run<store_all>, solved.steps[i]);
+  for (std::size_t i = 0; i < solved.steps.size(); ++i) train(solved.name_of(solved.bytes[i]), &run<store_all>, solved.steps[i]);
   std::printf("\n%s\n", results.text().c_str());
 
   draw_schedules_of(j, chosen, solved);
@@ -295,8 +284,7 @@ int main(int count, char** words) {
       .add("policy", j.policy,
            "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew [sqrt_n, without "
            "--budget]")
-      .add("budget", j.budget,
-           "most bytes of a step, such as 900KiB or 700KiB,1.2MiB: its schedule is solved now")
+      .add("budget", j.budget, "most bytes of a step, such as 900KiB or 700KiB,1.2MiB: its schedule is solved now")
       .add("costs", j.costs, "what a schedule for a budget costs: flops, or measured on this machine")
       .add("curve", j.curve, "file for the picture of time against memory, drawn with --budget")
       .add("ranks", j.ranks, "data-parallel ranks")

@@ -21,27 +21,27 @@
 #include <cairn/core/tensors.hpp>       // the memory of a list of tensors
 #include <cairn/core/view.hpp>          // memory of another as a matrix or a tensor
 
-#include <cairn/plan/buckets.hpp>          // which gradients leave together, and after which op
-#include <cairn/plan/chain.hpp>            // what every stage costs, keeps and reads
-#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, as a diagnostic
-#include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
-#include <cairn/plan/fusion.hpp>           // which stages an op works on at once
-#include <cairn/plan/gradient_windows.hpp> // where gradients lie that are used inside backward
-#include <cairn/plan/kept.hpp>             // what is kept until after the loss
-#include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
-#include <cairn/plan/op.hpp>               // one op of a schedule
-#include <cairn/plan/operands.hpp>         // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>          // schedule, places and buckets of a chain, in arrays of just their size
-#include <cairn/plan/plan_route.hpp>       // a route planned when the program runs
-#include <cairn/plan/policies.hpp>         // what is stored and what is made again
-#include <cairn/plan/proof.hpp>            // proves that a schedule is right
-#include <cairn/plan/revolve.hpp>          // the fewest forwards with so many stored inputs
-#include <cairn/plan/route.hpp>            // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp>    // a plan made when the program runs
-#include <cairn/plan/schedule.hpp>         // the ops of one step
-#include <cairn/plan/solve/budget.hpp>     // the cheapest schedule within some bytes, solved by the compiler
-#include <cairn/plan/solve/budget_solver.hpp>   // a chain solved for a budget in constant expressions
-#include <cairn/plan/solve/marked_front.hpp> // what a compiler knows of the ways to walk a stretch back
+#include <cairn/plan/buckets.hpp>             // which gradients leave together, and after which op
+#include <cairn/plan/chain.hpp>               // what every stage costs, keeps and reads
+#include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
+#include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
+#include <cairn/plan/fusion.hpp>              // which stages an op works on at once
+#include <cairn/plan/gradient_windows.hpp>    // where gradients lie that are used inside backward
+#include <cairn/plan/kept.hpp>                // what is kept until after the loss
+#include <cairn/plan/memory_plan.hpp>         // the place of every buffer, and the peak
+#include <cairn/plan/op.hpp>                  // one op of a schedule
+#include <cairn/plan/operands.hpp>            // where an op reads and writes
+#include <cairn/plan/plan_of.hpp>             // schedule, places and buckets of a chain, in arrays of just their size
+#include <cairn/plan/plan_route.hpp>          // a route planned when the program runs
+#include <cairn/plan/policies.hpp>            // what is stored and what is made again
+#include <cairn/plan/proof.hpp>               // proves that a schedule is right
+#include <cairn/plan/revolve.hpp>             // the fewest forwards with so many stored inputs
+#include <cairn/plan/route.hpp>               // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp>       // a plan made when the program runs
+#include <cairn/plan/schedule.hpp>            // the ops of one step
+#include <cairn/plan/solve/budget.hpp>        // the cheapest schedule within some bytes, solved by the compiler
+#include <cairn/plan/solve/budget_solver.hpp> // a chain solved for a budget in constant expressions
+#include <cairn/plan/solve/marked_front.hpp>  // what a compiler knows of the ways to walk a stretch back
 
 #include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
 #include <cairn/device/cpu.hpp>             // the processor as a device
@@ -61,8 +61,8 @@
 #include <cairn/data/make_folder.hpp>         // folders for what is written
 #include <cairn/data/minibatch.hpp>           // what a loader hands out
 #include <cairn/data/mnist.hpp>               // handwritten digits
-#include <cairn/data/npy.hpp>              // arrays of numpy, read and written
-#include <cairn/data/owned_tensor.hpp> // rows of samples that own their memory
+#include <cairn/data/npy.hpp>                 // arrays of numpy, read and written
+#include <cairn/data/owned_tensor.hpp>        // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
 #include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
 #include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
@@ -73,52 +73,52 @@
 #include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
 #include <cairn/data/transform.hpp>           // the concept: a change of one input
 
-#include <cairn/ops/activation.hpp>                     // what a product can apply to its result
-#include <cairn/ops/adam/adam.hpp>                      // one update of Adam and AdamW
-#include <cairn/ops/adam/cpu.hpp>                       // adam on a cpu
-#include <cairn/ops/add/add.hpp>                        // the sum of two tensors
-#include <cairn/ops/add/cpu.hpp>                        // add on a cpu
-#include <cairn/ops/alike.hpp>                          // matrices of the same extents
-#include <cairn/ops/batch_norm/batch_norm.hpp>          // features of mean 0 and variance 1 over a batch
-#include <cairn/ops/batch_norm/cpu.hpp>                 // batch norm on a cpu
-#include <cairn/ops/bce_with_logits/bce_with_logits.hpp> // cross entropy of yes or no, from logits
-#include <cairn/ops/bce_with_logits/cpu.hpp>            // bce with logits on a cpu
-#include <cairn/ops/copy/copy.hpp>                      // the same numbers at another place
-#include <cairn/ops/copy/cpu.hpp>                       // copy on a cpu
-#include <cairn/ops/cpu.hpp>                            // every op on a cpu
-#include <cairn/ops/dropout/cpu.hpp>                    // dropout on a cpu
-#include <cairn/ops/dropout/dropout.hpp>                // sets numbers to zero at random
-#include <cairn/ops/dropout/reference.hpp>              // dropout as its formula says it
-#include <cairn/ops/elementwise/cpu.hpp>                // elementwise on a cpu
-#include <cairn/ops/embedding/cpu.hpp>                  // embedding on a cpu
-#include <cairn/ops/embedding/embedding.hpp>            // rows of a table by their indices
-#include <cairn/ops/gelu/cpu.hpp>                       // gelu on a cpu
-#include <cairn/ops/gelu/gelu.hpp>                      // x P(x), P the normal distribution
-#include <cairn/ops/l1/cpu.hpp>                         // l1 on a cpu
-#include <cairn/ops/l1/l1.hpp>                          // the mean of absolute differences
-#include <cairn/ops/layer_norm/cpu.hpp>                 // layer norm on a cpu
-#include <cairn/ops/layer_norm/layer_norm.hpp>          // rows of mean 0 and variance 1
-#include <cairn/ops/matmul/cpu.hpp>                     // matmul on a cpu
-#include <cairn/ops/matmul/matmul.hpp>                  // the product of two matrices, and what can be fused into it
-#include <cairn/ops/matmul/reference.hpp>               // the product as its formula says it
-#include <cairn/ops/mean_squared_error/cpu.hpp>         // mean squared error on a cpu
-#include <cairn/ops/mean_squared_error/mean_squared_error.hpp> // the mean of squared differences
-#include <cairn/ops/ops.hpp>                            // the ops that a device has to bring
-#include <cairn/ops/queue_without_this_op.hpp>          // what a device lacks, as a diagnostic
-#include <cairn/ops/relu/cpu.hpp>                       // relu on a cpu
-#include <cairn/ops/relu/relu.hpp>                      // max(x, 0)
-#include <cairn/ops/sgd/cpu.hpp>                        // sgd on a cpu
-#include <cairn/ops/sgd/sgd.hpp>                        // one update of SGD
-#include <cairn/ops/sigmoid/cpu.hpp>                    // sigmoid on a cpu
-#include <cairn/ops/sigmoid/sigmoid.hpp>                // 1 / (1 + e^-x)
-#include <cairn/ops/smooth_l1/cpu.hpp>                  // smooth l1 on a cpu
-#include <cairn/ops/smooth_l1/smooth_l1.hpp>            // squares near 0, absolute differences beyond
-#include <cairn/ops/softmax_cross_entropy/cpu.hpp>      // softmax cross entropy on a cpu
+#include <cairn/ops/activation.hpp>                                  // what a product can apply to its result
+#include <cairn/ops/adam/adam.hpp>                                   // one update of Adam and AdamW
+#include <cairn/ops/adam/cpu.hpp>                                    // adam on a cpu
+#include <cairn/ops/add/add.hpp>                                     // the sum of two tensors
+#include <cairn/ops/add/cpu.hpp>                                     // add on a cpu
+#include <cairn/ops/alike.hpp>                                       // matrices of the same extents
+#include <cairn/ops/batch_norm/batch_norm.hpp>                       // features of mean 0 and variance 1 over a batch
+#include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
+#include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
+#include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
+#include <cairn/ops/copy/cpu.hpp>                                    // copy on a cpu
+#include <cairn/ops/cpu.hpp>                                         // every op on a cpu
+#include <cairn/ops/dropout/cpu.hpp>                                 // dropout on a cpu
+#include <cairn/ops/dropout/dropout.hpp>                             // sets numbers to zero at random
+#include <cairn/ops/dropout/reference.hpp>                           // dropout as its formula says it
+#include <cairn/ops/elementwise/cpu.hpp>                             // elementwise on a cpu
+#include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
+#include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
+#include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
+#include <cairn/ops/gelu/gelu.hpp>                                   // x P(x), P the normal distribution
+#include <cairn/ops/l1/cpu.hpp>                                      // l1 on a cpu
+#include <cairn/ops/l1/l1.hpp>                                       // the mean of absolute differences
+#include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
+#include <cairn/ops/layer_norm/layer_norm.hpp>                       // rows of mean 0 and variance 1
+#include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
+#include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
+#include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
+#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
+#include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
+#include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
+#include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
+#include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
+#include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
+#include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
+#include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
+#include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
+#include <cairn/ops/smooth_l1/cpu.hpp>                               // smooth l1 on a cpu
+#include <cairn/ops/smooth_l1/smooth_l1.hpp>                         // squares near 0, absolute differences beyond
+#include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
-#include <cairn/ops/squared_norm/cpu.hpp>               // squared norm on a cpu
-#include <cairn/ops/squared_norm/squared_norm.hpp>      // the sum of squares
-#include <cairn/ops/tanh/cpu.hpp>                       // tanh on a cpu
-#include <cairn/ops/tanh/tanh.hpp>                      // the hyperbolic tangent
+#include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
+#include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
+#include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
+#include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
@@ -149,30 +149,30 @@
 #include <cairn/layer/tanh.hpp>           // Tanh
 #include <cairn/layer/tied.hpp>           // Tied: a layer with the weight of another
 
-#include <cairn/net/blueprint.hpp>        // all that is known of a step at compile time
-#include <cairn/net/checked_network.hpp>  // finds the first fault of a network
-#include <cairn/net/checkpoint.hpp>       // checkpoint<Policy, Net>: the same function, another schedule
-#include <cairn/net/concat.hpp>           // several branches, their results side by side
-#include <cairn/net/elements.hpp>         // packs of elements made one
-#include <cairn/net/execute.hpp>          // walks a program
-#include <cairn/net/frame.hpp>            // what one walk of a chain works with
-#include <cairn/net/frozen.hpp>           // parts whose parameters are not learnt
-#include <cairn/net/function_of.hpp>      // the function of a network, without its schedule
-#include <cairn/net/fused_update.hpp>     // the same training, updating inside backward
-#include <cairn/net/inner_blueprints.hpp> // the blueprints of the chains in a block
-#include <cairn/net/made_of.hpp>          // what the types of a network are made of
-#include <cairn/net/memory_curve.hpp>     // what a step costs for every number of bytes
-#include <cairn/net/one_chain.hpp>        // a block that is one chain
-#include <cairn/net/pass_on.hpp>          // tensors that go past a layer
-#include <cairn/net/program.hpp>          // a blueprint with code
-#include <cairn/net/repeat.hpp>           // Repeat<N, Block>
-#include <cairn/net/residual.hpp>         // Residual<Layers...>
-#include <cairn/net/sequential.hpp>       // Sequential<Layers...>
-#include <cairn/net/solved_step.hpp>      // a schedule solved when the program runs, as a trainer takes it
-#include <cairn/net/ties.hpp>             // the stages that have a parameter from another
-#include <cairn/net/walk.hpp>             // the values along a chain
+#include <cairn/net/blueprint.hpp>           // all that is known of a step at compile time
+#include <cairn/net/checked_network.hpp>     // finds the first fault of a network
+#include <cairn/net/checkpoint.hpp>          // checkpoint<Policy, Net>: the same function, another schedule
+#include <cairn/net/concat.hpp>              // several branches, their results side by side
+#include <cairn/net/elements.hpp>            // packs of elements made one
+#include <cairn/net/execute.hpp>             // walks a program
+#include <cairn/net/frame.hpp>               // what one walk of a chain works with
+#include <cairn/net/frozen.hpp>              // parts whose parameters are not learnt
+#include <cairn/net/function_of.hpp>         // the function of a network, without its schedule
+#include <cairn/net/fused_update.hpp>        // the same training, updating inside backward
+#include <cairn/net/inner_blueprints.hpp>    // the blueprints of the chains in a block
+#include <cairn/net/made_of.hpp>             // what the types of a network are made of
+#include <cairn/net/memory_curve.hpp>        // what a step costs for every number of bytes
+#include <cairn/net/one_chain.hpp>           // a block that is one chain
+#include <cairn/net/pass_on.hpp>             // tensors that go past a layer
+#include <cairn/net/program.hpp>             // a blueprint with code
+#include <cairn/net/repeat.hpp>              // Repeat<N, Block>
+#include <cairn/net/residual.hpp>            // Residual<Layers...>
+#include <cairn/net/sequential.hpp>          // Sequential<Layers...>
+#include <cairn/net/solved_step.hpp>         // a schedule solved when the program runs, as a trainer takes it
+#include <cairn/net/ties.hpp>                // the stages that have a parameter from another
+#include <cairn/net/walk.hpp>                // the values along a chain
 #include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
-#include <cairn/net/wrong_network.hpp>    // the ways in which a network can be wrong
+#include <cairn/net/wrong_network.hpp>       // the ways in which a network can be wrong
 
 #include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
 #include <cairn/train/adam.hpp>                 // Adam
@@ -205,21 +205,21 @@
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
 #include <cairn/train/replica.hpp>              // what a model and a trainer have in common
-#include <cairn/train/replica_owner.hpp> // what a model and a trainer offer alike
+#include <cairn/train/replica_owner.hpp>        // what a model and a trainer offer alike
 #include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
 #include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
 #include <cairn/train/sgd.hpp>                  // SGD
 #include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
-#include <cairn/train/step_facts.hpp> // what decides a step, compared by the ranks
-#include <cairn/train/step_gradients.hpp> // where gradients lie, and how they leave
-#include <cairn/train/step_guard.hpp> // what becomes of a step that failed
+#include <cairn/train/step_facts.hpp>           // what decides a step, compared by the ranks
+#include <cairn/train/step_gradients.hpp>       // where gradients lie, and how they leave
+#include <cairn/train/step_guard.hpp>           // what becomes of a step that failed
 #include <cairn/train/stop_signals.hpp>         // SIGTERM and Ctrl-C, noted
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
 #include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
 #include <cairn/train/training_state.hpp>       // what a trainer is besides its tensors
 #include <cairn/train/training_step.hpp>        // how a trainer makes its steps
-#include <cairn/train/updates.hpp> // an optimizer at work on the flat buffer
+#include <cairn/train/updates.hpp>              // an optimizer at work on the flat buffer
 #include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
@@ -227,7 +227,7 @@
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/csv_log.hpp>          // metrics as a table in a file
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
-#include <cairn/report/draw_schedule.hpp> // the step of a model, drawn in one line
+#include <cairn/report/draw_schedule.hpp>    // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes

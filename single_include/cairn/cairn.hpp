@@ -143,8 +143,7 @@ namespace detail {
 struct batch_message {
   template <class Batch>
   static constexpr bool right() {
-    static_assert(Batch::asked > 0,
-                  "batch: a batch needs room for at least one sample; write batch<1> or more");
+    static_assert(Batch::asked > 0, "batch: a batch needs room for at least one sample; write batch<1> or more");
     static_assert(Batch::asked <= Batch::most, "batch: a batch has room for at most 4294967296 samples");
     return Batch::asked > 0 && Batch::asked <= Batch::most;
   }
@@ -375,9 +374,8 @@ constexpr bool refuse() {
 struct joint_message {
   template <class Joint>
   static constexpr bool right() {
-    static_assert(is_right<Joint>,
-                  "Sequential: the layer at this position does not accept what the layer before it produces; "
-                  "see joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(is_right<Joint>, "Sequential: the layer at this position does not accept what the layer before it produces; "
+                                   "see joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }
 };
@@ -401,9 +399,7 @@ struct fraction {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
 
-  constexpr operator double() const {
-    return static_cast<double>(numerator) / static_cast<double>(denominator);
-  }
+  constexpr operator double() const { return static_cast<double>(numerator) / static_cast<double>(denominator); }
 };
 
 template <std::int64_t N>
@@ -420,9 +416,7 @@ inline constexpr std::size_t alignment = 64;
 
 namespace detail {
 
-constexpr std::size_t align_up(std::size_t bytes, std::size_t to = alignment) {
-  return (bytes + to - 1) / to * to;
-}
+constexpr std::size_t align_up(std::size_t bytes, std::size_t to = alignment) { return (bytes + to - 1) / to * to; }
 
 } // namespace detail
 
@@ -470,8 +464,7 @@ struct leaves_of<pack<Types...>> {
 
 // The type at a position of a pack.
 template <std::size_t Position, class Pack>
-using pack_element = typename decltype(find<Position>(
-    static_cast<typename leaves_of<Pack>::type*>(nullptr)))::type;
+using pack_element = typename decltype(find<Position>(static_cast<typename leaves_of<Pack>::type*>(nullptr)))::type;
 
 } // namespace cairn::detail
 
@@ -738,8 +731,7 @@ struct tensor {
   constexpr tensor() = default;
   constexpr tensor(const shape& s) : extents(s) {}
   constexpr tensor(std::initializer_list<std::size_t> list) : extents(list) {}
-  constexpr tensor(std::string_view called, const shape& s, initial starts = {})
-      : extents(s), name(called), start(starts) {}
+  constexpr tensor(std::string_view called, const shape& s, initial starts = {}) : extents(s), name(called), start(starts) {}
 
   // The same with another element type.
   constexpr tensor of(element e) const {
@@ -777,8 +769,7 @@ struct tensor {
 
   // May one stand where the other is expected? Names and initial values do not count.
   constexpr bool operator==(const tensor& other) const {
-    return extents == other.extents && type == other.type && per_batch == other.per_batch &&
-           has_gradient == other.has_gradient;
+    return extents == other.extents && type == other.type && per_batch == other.per_batch && has_gradient == other.has_gradient;
   }
 };
 
@@ -889,8 +880,7 @@ struct arguments {
 
   // Is there a constant of this index with the extents and the element type of this tensor?
   constexpr bool has_constant(std::size_t index, const tensor& like) const {
-    return index < of_network->count && (*of_network)[index].extents == like.extents &&
-           (*of_network)[index].type == like.type;
+    return index < of_network->count && (*of_network)[index].extents == like.extents && (*of_network)[index].type == like.type;
   }
 };
 
@@ -1048,9 +1038,7 @@ struct tensors {
   T* operator[](std::size_t k) const { return as<std::remove_const_t<T>>(k); }
   // Of a tensor of integers, or of sums.
   like<std::int32_t>* integers(std::size_t k) const { return as<std::int32_t>(k); }
-  like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const {
-    return as<accumulated<std::remove_const_t<T>>>(k);
-  }
+  like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const { return as<accumulated<std::remove_const_t<T>>>(k); }
   template <class U>
   like<U>* as(std::size_t k) const {
     if (block == nullptr || !detail::contains(there, k)) return nullptr;
@@ -1060,7 +1048,11 @@ struct tensors {
   // Is any of them there?
   explicit operator bool() const { return block != nullptr && there != 0; }
 
-  tensors<const T> to_read() const requires(!std::is_const_v<T>) { return {block, offsets, there}; }
+  tensors<const T> to_read() const
+    requires(!std::is_const_v<T>)
+  {
+    return {block, offsets, there};
+  }
 };
 
 } // namespace cairn
@@ -1084,13 +1076,12 @@ struct matrix {
 
   constexpr matrix() = default;
   constexpr matrix(T* first, std::size_t r, std::size_t c) : matrix(first, r, c, c) {}
-  constexpr matrix(T* first, std::size_t r, std::size_t c, std::size_t s)
-      : data(first), rows(r), columns(c), stride(s) {}
+  constexpr matrix(T* first, std::size_t r, std::size_t c, std::size_t s) : data(first), rows(r), columns(c), stride(s) {}
 
   // A view to write through is also a view to read through.
   template <class U>
-  requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) constexpr matrix(matrix<U> other)
-      : matrix(other.data, other.rows, other.columns, other.stride) {}
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  constexpr matrix(matrix<U> other) : matrix(other.data, other.rows, other.columns, other.stride) {}
 
   constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
@@ -1103,14 +1094,12 @@ public:
   using value_type = std::remove_const_t<T>;
 
   constexpr tensor_view() = default;
-  constexpr tensor_view(T* data, std::size_t rows, const shape& sample)
-      : data_(data), rows_(rows), sample_shape_(sample) {}
+  constexpr tensor_view(T* data, std::size_t rows, const shape& sample) : data_(data), rows_(rows), sample_shape_(sample) {}
 
   // A view to write through is also a view to read through.
   template <class U>
-  requires(std::is_same_v<const U, T> &&
-           !std::is_same_v<U, T>) constexpr tensor_view(const tensor_view<U>& other)
-      : tensor_view(other.data(), other.rows(), other.sample_shape()) {}
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  constexpr tensor_view(const tensor_view<U>& other) : tensor_view(other.data(), other.rows(), other.sample_shape()) {}
 
   constexpr T* data() const { return data_; }
   constexpr std::size_t rows() const { return rows_; }
@@ -1187,8 +1176,7 @@ inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
 // come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
 // bucket of its own.
 template <std::size_t Parameters>
-constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element,
-                                               std::size_t most) {
+constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
   bucket_plan<Parameters> out{};
   if (ends.empty()) return out;
   const std::size_t total = ends.back().end;
@@ -1241,7 +1229,7 @@ struct bytes {
 // schedule stores between forward and backward, its workspaces are what its own schedule needs besides.
 struct stage {
   detail::bytes output{};
-  std::size_t without_gradient = 0; // so many bytes of the output at this batch have no gradient in memory
+  std::size_t without_gradient = 0;     // so many bytes of the output at this batch have no gradient in memory
   detail::bytes tape{};                 // own bytes, stored from a forward to its backward
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
@@ -1250,7 +1238,7 @@ struct stage {
   bool reads_output = false;            // backward reads value i + 1
   bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
   bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
+  bool reshapes = false;                // value i + 1 is value i under other extents: in place its forward does nothing
   bool tape_without_output = false;     // forward can make the tape and leave the output out
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
@@ -1295,8 +1283,8 @@ struct chain {
   std::size_t batch = 1;
   detail::bytes input{};
   std::size_t input_without_gradient = 0;
-  bool lent = false;                // it is a composite's chain: the gradient of its input may be read outside
-  bool lent_output = false;         // the last value is the composite's output itself
+  bool lent = false;        // it is a composite's chain: the gradient of its input may be read outside
+  bool lent_output = false; // the last value is the composite's output itself
   // Gradient 0 is the composite's input gradient itself; of the root: it is wanted, and others own it.
   bool lent_input_gradient = false;
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
@@ -1643,8 +1631,7 @@ namespace cairn::detail {
 template <std::size_t Capacity>
 class stack_first {
 public:
-  constexpr stack_first(buffer* buffers, std::size_t count, std::size_t fence)
-      : buffers_(buffers), count_(count), fence_(fence) {
+  constexpr stack_first(buffer* buffers, std::size_t count, std::size_t fence) : buffers_(buffers), count_(count), fence_(fence) {
     stack();
     order();
   }
@@ -1742,8 +1729,7 @@ private:
     const buffer& b = buffers_[i];
     other_.items[j] = static_cast<std::uint32_t>(i);
     floor_.items[j] = top;
-    for (std::size_t sort = 0; sort < 2; ++sort)
-      from_[sort].items[j] = static_cast<std::uint32_t>(rows_[sort].size);
+    for (std::size_t sort = 0; sort < 2; ++sort) from_[sort].items[j] = static_cast<std::uint32_t>(rows_[sort].size);
     rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
   }
 
@@ -1876,8 +1862,8 @@ constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
 
 // One attempt. Returns the extent; the largest number if there are too many buffers to try it.
 template <std::size_t Capacity>
-constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound,
-                                 std::size_t fence, std::size_t effort) {
+constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound, std::size_t fence,
+                                 std::size_t effort) {
   if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
   const std::size_t rounds = rounds_for(count, effort);
@@ -1898,11 +1884,9 @@ constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std:
                               std::size_t effort = 50'000) {
   plain_array<std::size_t, plus(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
-  for (const auto how :
-       {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
+  for (const auto how : {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
     if (best <= bound) break;
-    const std::size_t now =
-        arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
+    const std::size_t now = arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
     if (now >= best) continue;
     best = now;
     for (std::size_t i = 0; i < buffers.size(); ++i) offsets[i] = buffers[i].offset;
@@ -1997,8 +1981,8 @@ constexpr bool value_ends(std::span<const op> ops, std::size_t t, std::size_t k)
 // may read it.
 constexpr bool takes_forward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
   const op& next = ops[u];
-  return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape &&
-         c.in_place_forward(next.position) && value_ends(ops, u, next.position);
+  return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape && c.in_place_forward(next.position) &&
+         value_ends(ops, u, next.position);
 }
 
 // Can the backward at t multiply its input gradient by the derivative of the activation whose backward is at u? It
@@ -2008,8 +1992,7 @@ constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size
   const op& o = ops[t];
   const op& next = ops[u];
   return next.position + 1 == o.position && c[o.position].reads_input && c.in_place_backward(next.position) &&
-         !c[next.position].keeps_tape() && next.wants_input_gradient &&
-         !(c.lent_input_gradient && next.position == 0);
+         !c[next.position].keeps_tape() && next.wants_input_gradient && !(c.lent_input_gradient && next.position == 0);
 }
 
 // Lets a product do the activation after it, and the derivative of the activation before it, where that one is the
@@ -2102,7 +2085,7 @@ struct lifetimes {
   std::size_t count = 0;
   plain_array<operands_of<holder>, plus(Ops, 1)> uses{};
   plain_array<holder, Windows> windows{}; // of the chain
-  holder output_buffer = 0; // this one became the output of others in place: it lies there, and counts no bytes
+  holder output_buffer = 0;               // this one became the output of others in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
@@ -2112,8 +2095,8 @@ template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t 
 class tracer {
 public:
   constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers, Windows>& out)
-      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1),
-        sizes_(c.size() + 1) {}
+      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1), sizes_(c.size() + 1) {
+  }
   tracer(const tracer&) = delete;
   tracer& operator=(const tracer&) = delete;
 
@@ -2151,9 +2134,7 @@ private:
     b.birth = b.death = now_;
     return static_cast<holder>(regions + k);
   }
-  constexpr holder make(const bytes& b) {
-    return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_));
-  }
+  constexpr holder make(const bytes& b) { return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_)); }
   // The bytes of value k, worked out once.
   constexpr std::size_t bytes_of(std::size_t k) {
     if (sizes_.items[k] == 0) sizes_.items[k] = c_.value_bytes(k);
@@ -2251,8 +2232,7 @@ private:
 
 // All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows
 // come on top.
-template <std::size_t Stages, std::size_t Ops,
-          std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
+template <std::size_t Stages, std::size_t Ops, std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
           std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 constexpr lifetimes<Ops, Buffers, Windows> trace(const chain& c, std::span<const op> ops) {
   lifetimes<Ops, Buffers, Windows> out{};
@@ -2415,9 +2395,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
     value.items[n] = 1;
   };
 
-  const auto is_back = [&](std::size_t m) {
-    return lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
-  };
+  const auto is_back = [&](std::size_t m) { return lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward; };
   std::size_t up = 0;
   while (up < count && !is_back(up)) ++up;
   out.up = up;
@@ -2426,8 +2404,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
     const std::size_t i = moves[m].position;
     unsigned d = 0;
     if (!moves[m].backward) {
-      if (i != lent_stage ||
-          m < up) { // an output that others own stays where it is: the backward pass does not make it again
+      if (i != lent_stage || m < up) { // an output that others own stays where it is: the backward pass does not make it again
         if (value.items[i + 1] != 0) d = wants_output;
         value.items[i + 1] = 0;
       }
@@ -2461,8 +2438,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
 
 // Writes the ops down, each with the discards of what it is the last to read. Values of others are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
-constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route,
-                                       const demands<Moves>& wanted) {
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route, const demands<Moves>& wanted) {
   const std::size_t n = c.size();
   schedule<Capacity> out{};
   out.storage.make_room(2 * route.size() + 3 * n + 2); // see complete()
@@ -2551,13 +2527,13 @@ namespace cairn::detail {
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
   plain_array<operands, plus(Ops, 1)> at{};      // for each op
-  plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
+  plain_array<place, Windows> windows{};         // of the chain: where the gradients are
   plain_array<std::size_t, plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
-  std::size_t tape = 0;                   // bytes stored between the passes; of a composite only
-  std::size_t forward_workspace = 0; // bytes during the forward pass, besides the tape; at the root the whole arena
-  std::size_t backward_workspace = 0; // bytes during the backward pass, besides the tape
-  std::size_t arena = 0;              // the most bytes at once, as laid out
-  std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
+  std::size_t tape = 0;                          // bytes stored between the passes; of a composite only
+  std::size_t forward_workspace = 0;             // bytes during the forward pass, besides the tape; at the root the whole arena
+  std::size_t backward_workspace = 0;            // bytes during the backward pass, besides the tape
+  std::size_t arena = 0;                         // the most bytes at once, as laid out
+  std::size_t bound = 0;                         // the most bytes at once that live: no plan can be smaller
 };
 
 // Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
@@ -2670,8 +2646,7 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
 // loss is at op `loss`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
 // expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
-constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss,
-                                std::size_t effort = 50'000) {
+constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss, std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
   const auto lives = trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;
@@ -2821,10 +2796,9 @@ struct chosen_stage {
 struct outside_message {
   template <class Outside>
   static constexpr bool right() {
-    static_assert(
-        is_right<Outside>,
-        "at: a position lies outside the network (those of n stages are 0 to n - 1), or it has no stage of a "
-        "type that is named; see outside_network<at<stages...>, n>");
+    static_assert(is_right<Outside>,
+                  "at: a position lies outside the network (those of n stages are 0 to n - 1), or it has no stage of a "
+                  "type that is named; see outside_network<at<stages...>, n>");
     return false;
   }
 };
@@ -2904,8 +2878,8 @@ template <std::size_t Stages>
 class walker {
 public:
   constexpr walker(const chain& along, std::span<const op> ops)
-      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
-        values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), ran_(n_ + 1) {
+      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_), values_(n_ + 1),
+        gradients_(n_ + 1), tapes_(n_ + 1), ran_(n_ + 1) {
     values_.items[0] = is_read;
   }
 
@@ -2927,25 +2901,21 @@ private:
 
   constexpr const char* step(const op& o) {
     const std::size_t k = o.position;
-    if (k >= n_ && (k > n_ || o.kind == op_kind::forward || o.kind == op_kind::backward ||
-                    o.kind == op_kind::discard_tape))
+    if (k >= n_ && (k > n_ || o.kind == op_kind::forward || o.kind == op_kind::backward || o.kind == op_kind::discard_tape))
       return "a position outside the chain";
     if (o.kind >= op_kind::discard_value) { // is_discard()
-      if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
-          o.absorbed)
+      if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next || o.absorbed)
         return foreign_mark;
       item* const dropped = o.kind == op_kind::discard_value  ? values_.items
                             : o.kind == op_kind::discard_tape ? tapes_.items
                                                               : gradients_.items;
       if (o.kind == op_kind::discard_value && (k == 0 || (chain_.lent_output && k == n_)))
         return "a value is discarded that others own";
-      if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_)
-        return "a gradient is discarded that others own";
+      if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_) return "a gradient is discarded that others own";
       if (dropped[k] == is_absent || dropped[k] == is_unread)
-        return o.kind == op_kind::discard_value ? "a value is discarded that is not there or was never read"
-               : o.kind == op_kind::discard_tape
-                   ? "a tape is discarded that is not there or was never read"
-                   : "a gradient is discarded that is not there or was never read";
+        return o.kind == op_kind::discard_value  ? "a value is discarded that is not there or was never read"
+               : o.kind == op_kind::discard_tape ? "a tape is discarded that is not there or was never read"
+                                                 : "a gradient is discarded that is not there or was never read";
       dropped[k] = is_absent;
       return nullptr;
     }
@@ -2962,22 +2932,17 @@ private:
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
   constexpr const char* pair(const op& o) const {
-    if (o.absorbed != previous_->takes_next)
-      return "an op takes the work of one that does it too, or of none";
-    if (!o.absorbed)
-      return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
+    if (o.absorbed != previous_->takes_next) return "an op takes the work of one that does it too, or of none";
+    if (!o.absorbed) return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
     const bool up = o.kind == op_kind::forward;
-    const bool beside = o.kind == previous_->kind &&
-                        (up ? previous_->position + 1 == o.position : previous_->position == o.position + 1);
+    const bool beside =
+        o.kind == previous_->kind && (up ? previous_->position + 1 == o.position : previous_->position == o.position + 1);
     const stage& s = stages_[o.position];
-    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape())
-      return "an op takes work that it cannot do";
+    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape()) return "an op takes work that it cannot do";
     if (!(up ? chain_.in_place_forward(o.position) : chain_.in_place_backward(o.position)))
       return "an op takes work that is not in place";
-    if (!up && !stages_[previous_->position].reads_input)
-      return "an op takes a derivative at a value that it does not read";
-    if (!up && o.position == 0 && chain_.lent_input_gradient)
-      return "an op takes work whose result lies elsewhere";
+    if (!up && !stages_[previous_->position].reads_input) return "an op takes a derivative at a value that it does not read";
+    if (!up && o.position == 0 && chain_.lent_input_gradient) return "an op takes work whose result lies elsewhere";
     return nullptr;
   }
 
@@ -2988,8 +2953,7 @@ private:
     values_.items[i] = is_read;
     if (o.recomputes != (ran_.items[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && after_loss_) return "a first forward after the loss";
-    if (i >= below_)
-      return "a forward of a stage whose backward is done, and whose parameters may be others by now";
+    if (i >= below_) return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
     if (o.wants_output) {
       if (values_.items[i + 1] != is_absent) return "a value is made that is there already";
@@ -3050,8 +3014,7 @@ private:
     if (!after_loss_) return "no loss";
     if (previous_->takes_next) return "an op takes the work of none";
     const bool back = kind == journey::training && lowest_ < n_;
-    if (back ? below_ != lowest_ : below_ != n_)
-      return back ? "a backward is missing" : "a backward in an evaluation";
+    if (back ? below_ != lowest_ : below_ != n_) return back ? "a backward is missing" : "a backward in an evaluation";
     for (std::size_t k = 1; k <= n_; ++k) {
       if (tapes_.items[k - 1] != is_absent) return "a tape is left over";
       if (values_.items[k] != is_absent && !(chain_.lent_output && k == n_)) return "a value is left over";
@@ -3114,8 +3077,7 @@ template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
   constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(),
-                                                   out.fence, effort);
+  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort);
   return out;
 }();
 
@@ -3147,8 +3109,7 @@ constexpr std::size_t arena_of() {
 template <class Plan>
 constexpr auto plan_memory() {
   if constexpr (Plan::whole.lent)
-    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(),
-                        best_arranged<Plan, part::back>());
+    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(), best_arranged<Plan, part::back>());
   else
     return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::whole>(),
                         arrangement<Plan::lives.capacity>{});
@@ -3190,8 +3151,7 @@ struct plan_of {
   static constexpr auto moves = route_of<Source, Policy>::moves;
   static constexpr detail::demands<move_count> demands = look_back<stages, move_count>(whole, moves);
   static constexpr std::size_t most_ops = 2 * move_count + 3 * stages + 2; // see complete()
-  static constexpr detail::schedule<most_ops> roomy =
-      write_ops<most_ops, stages>(whole, moves, demands);
+  static constexpr detail::schedule<most_ops> roomy = write_ops<most_ops, stages>(whole, moves, demands);
   static constexpr detail::schedule<roomy.count> schedule = trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
@@ -3226,9 +3186,8 @@ struct first_that_fits<Source, Bytes, void> {
   using type = void;
 };
 template <class Source, class Policy>
-using fitting = typename first_that_fits<
-    Source, most_bytes<Source, Policy>(),
-    typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>>::type;
+using fitting = typename first_that_fits<Source, most_bytes<Source, Policy>(),
+                                         typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>>::type;
 
 // The least arena of a candidate and those after it.
 template <class Source, class Candidate>
@@ -3244,8 +3203,7 @@ constexpr std::size_t least_arena() {
 
 // A policy that keeps a budget is planned as the candidate that fits.
 template <class Source, keeps_a_budget Policy>
-struct plan_of<Source, Policy, 0>
-    : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
+struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
 template <class Source, keeps_a_budget Policy>
 struct route_of<Source, Policy> : route_of<Source, fitting<Source, Policy>> {};
 
@@ -3292,12 +3250,9 @@ struct shortest {
   static constexpr chain value{.stages = only};
 };
 template <class Policy, class Source>
-concept counts_at_once = requires {
-  typename std::integral_constant<std::size_t, count_moves<Policy>(Source::value)>;
-};
+concept counts_at_once = requires { typename std::integral_constant<std::size_t, count_moves<Policy>(Source::value)>; };
 template <class Policy, class Source>
-concept plans_at_once =
-    keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
+concept plans_at_once = keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
 
 template <class Policy, class Source>
 constexpr bool accepts() {
@@ -3314,11 +3269,13 @@ constexpr bool accepted() {
 // Can the compiler make the plan's constants? Of a long chain the two that take the most steps are tried first, as a
 // constant that is not finished is an error for everything that is made of it.
 template <class Plan>
-concept ends_within_limits = Plan::stages <= 1000 || (requires {
-  typename std::integral_constant<bool, bool(prove<Plan::stages>(Plan::whole, Plan::schedule.ops(), Plan::kind))>;
-  typename std::integral_constant<std::size_t, trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(
-                                                   Plan::whole, Plan::schedule.ops()).count>;
-});
+concept ends_within_limits =
+    Plan::stages <= 1000 || (requires {
+      typename std::integral_constant<bool, bool(prove<Plan::stages>(Plan::whole, Plan::schedule.ops(), Plan::kind))>;
+      typename std::integral_constant<
+          std::size_t,
+          trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(Plan::whole, Plan::schedule.ops()).count>;
+    });
 
 // What is wrong with a policy on the chain Source::value.
 template <class Policy, class Source>
@@ -3330,8 +3287,7 @@ inline constexpr policy_fault policy_fault_of = [] {
   } else if constexpr (!plans_at_once<Policy, Source>) {
     return policy_fault::not_constant;
   } else {
-    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
-      return policy_fault::no_walk;
+    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves)) return policy_fault::no_walk;
     else if constexpr (!ends_within_limits<plan_of<Source, Policy>>) return policy_fault::too_long;
     else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
   }
@@ -3340,30 +3296,25 @@ inline constexpr policy_fault policy_fault_of = [] {
 struct policy_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::fault != policy_fault::no_plan,
-        "checkpoint: the first argument is no policy: plan is missing or has another signature, expected "
-        "static constexpr void plan(const chain&, route&); see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::not_constant,
-        "checkpoint: this policy's plan is no constant expression: is it constexpr, and does it end on this "
-        "network? See checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::no_plan,
+                  "checkpoint: the first argument is no policy: plan is missing or has another signature, expected "
+                  "static constexpr void plan(const chain&, route&); see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::not_constant,
+                  "checkpoint: this policy's plan is no constant expression: is it constexpr, and does it end on this "
+                  "network? See checked_policy<type, stages>");
     static_assert(Checked::fault != policy_fault::refuses,
                   "checkpoint: this policy does not accept this network; see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::no_walk,
-        "checkpoint: this policy's route is no walk up and back: expected the forward of every stage once in "
-        "order before the first backward, then the backward of every stage once, the last stage first; see "
-        "checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::missing,
-        "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
-        "before it; see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::too_long,
-        "checkpoint: the plan of so many stages takes more steps than this compiler evaluates: raise its limit "
-        "(-fconstexpr-steps=10000000 with clang, -fconstexpr-ops-limit with g++), or put several layers in one "
-        "block; see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::no_walk,
+                  "checkpoint: this policy's route is no walk up and back: expected the forward of every stage once in "
+                  "order before the first backward, then the backward of every stage once, the last stage first; see "
+                  "checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::missing,
+                  "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
+                  "before it; see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::too_long,
+                  "checkpoint: the plan of so many stages takes more steps than this compiler evaluates: raise its limit "
+                  "(-fconstexpr-steps=10000000 with clang, -fconstexpr-ops-limit with g++), or put several layers in one "
+                  "block; see checked_policy<type, stages>");
     return Checked::fault == policy_fault::none;
   }
 };
@@ -3377,9 +3328,8 @@ struct checked_policy : policy_message {
 struct budget_message {
   template <class Budget>
   static constexpr bool right() {
-    static_assert(is_right<Budget>,
-                  "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
-                  "least_possible_bytes<...>>, and give it at least the second");
+    static_assert(is_right<Budget>, "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
+                                    "least_possible_bytes<...>>, and give it at least the second");
     return false;
   }
 };
@@ -3397,12 +3347,12 @@ struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
-requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
+  requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   using type = typename Policy::template refusal<Source>;
 };
 template <keeps_a_budget Policy, class Source>
-requires(accepts<Policy, Source>())
+  requires(accepts<Policy, Source>())
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;
@@ -3447,16 +3397,16 @@ private:
 // Adds what a schedule does: every op, where it is and what of it is wanted.
 constexpr void add_ops(hash64& h, std::span<const op> ops) {
   for (const op& o : ops)
-    h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 |
-          std::uint64_t{o.wants_tape} << 9 | std::uint64_t{o.position} << 16);
+    h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 | std::uint64_t{o.wants_tape} << 9 |
+          std::uint64_t{o.position} << 16);
 }
 
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
   static constexpr std::size_t parts = 5;
-  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type",
-                                                        "gradient buckets", "version of Cairn"};
+  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type", "gradient buckets",
+                                                        "version of Cairn"};
 
   std::array<std::uint64_t, parts> words{};
 
@@ -3515,9 +3465,8 @@ struct window_plan {
 // A window lives for whole ops of the root, and one op may be the backward of a block of many layers. Of the buckets
 // that begin and end in it no more than `in_flight` are there at a time, so every `in_flight`-th has the same window.
 template <std::size_t Buckets>
-constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets,
-                                            std::span<const std::size_t> stage_begin, std::size_t stages,
-                                            std::size_t element, std::size_t in_flight) {
+constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets, std::span<const std::size_t> stage_begin,
+                                            std::size_t stages, std::size_t element, std::size_t in_flight) {
   window_plan<Buckets> out{};
   std::array<std::uint32_t, Buckets + 1> first{}; // the stage that writes the first element of a bucket
   std::array<std::uint32_t, Buckets + 1> last{};
@@ -3612,8 +3561,8 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
   out.training = complete<at_run_time, at_run_time>(c, moves);
   const verdict v = prove<at_run_time>(c, out.training.ops());
   if (!v)
-    throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) +
-                ", at op " + std::to_string(v.at));
+    throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) + ", at op " +
+                std::to_string(v.at));
   constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
   out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
   if (out.memory.arena > place::most_bytes)
@@ -3657,8 +3606,7 @@ constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
 struct revolve_message {
   template <class Policy>
   static constexpr bool right() {
-    static_assert(Policy::asked > 0,
-                  "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
+    static_assert(Policy::asked > 0, "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
     return Policy::asked > 0;
   }
 };
@@ -3694,8 +3642,8 @@ private:
       }
       // The upper part gets one place less; it is as long as it can be without one more repetition.
       const auto [r, reach] = detail::sweeps_for(length, inputs);
-      const std::size_t upper = reach * inputs / (inputs + r); // C(inputs - 1 + r, inputs - 1)
-      const std::size_t below = reach - upper;                 // C(inputs + r - 1, inputs)
+      const std::size_t upper = reach * inputs / (inputs + r);                  // C(inputs - 1 + r, inputs - 1)
+      const std::size_t below = reach - upper;                                  // C(inputs + r - 1, inputs)
       const std::size_t lower = r > 1 ? below * (r - 1) / (inputs + r - 1) : 0; // C(inputs + r - 2, inputs)
       std::size_t middle = length > upper ? length - upper : 1;
       if (middle < lower) middle = lower;
@@ -3874,8 +3822,7 @@ public:
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
-      : most(most_units), repeats_(find_repetition(entries, stages)),
-        borders_(stages + 2), height_(stages + 2),
+      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
     if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
@@ -4155,8 +4102,7 @@ public:
       if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
 
       // What the backward of the stage below reads is kept from this forward on, and so serves as the checkpoint.
-      const bool overwrites =
-          e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
+      const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
       const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
@@ -4166,8 +4112,11 @@ public:
     division d{};
     splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
       if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}}, {s.first, end - 1, {s.how.owns, t}},
-           more, bytes, cost};
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
     });
     return d;
   }
@@ -4181,8 +4130,7 @@ private:
 
   // The backward of a stage while `beside` bytes live that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
-    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() +
-           e.backward_workspace;
+    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() + e.backward_workspace;
   }
 
   std::size_t stages_;
@@ -4460,14 +4408,12 @@ struct marked_front {
   }
   // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
   // first ops, costs add up.
-  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own,
-                       std::size_t how) {
+  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
     join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
   }
   constexpr void finish() {
     if (low > Marks) return;
-    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes),
-        least_begin);
+    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
     for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
   }
 
@@ -4499,8 +4445,8 @@ private:
 
   // The inner loop of the compiler's solver. Where the parts stand in their own fronts is computed; a search would take
   // four times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
-  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more,
-                             const marked_front& lower, const need& own, std::uint16_t how) {
+  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
+                             const need& own, std::uint16_t how) {
     const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
     std::size_t bytes = own.bytes;
     if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
@@ -5053,10 +4999,10 @@ concept device_queue = requires(Q& queue, const Event& event) {
 
 template <class D>
 concept device = detail::device_memory<typename D::memory> && std::copyable<typename D::event> &&
-    detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
-  { d.compute() } -> std::same_as<typename D::queue&>;
-  { d.allocate(bytes) } -> std::same_as<typename D::memory>;
-};
+                 detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
+                   { d.compute() } -> std::same_as<typename D::queue&>;
+                   { d.allocate(bytes) } -> std::same_as<typename D::memory>;
+                 };
 
 } // namespace cairn
 
@@ -5082,8 +5028,7 @@ public:
   // `helpers` threads besides the caller.
   explicit workers(std::size_t helpers) : threads_(new std::thread[helpers]) {
     try {
-      for (; started_ < helpers; ++started_)
-        threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
+      for (; started_ < helpers; ++started_) threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
     } catch (...) {
       stop();
       throw;
@@ -5198,14 +5143,13 @@ public:
     explicit memory(std::size_t bytes) : memory(bytes, unset{}) {
       if (bytes > 0) std::memset(data_, 0, detail::align_up(bytes));
     }
-    memory(memory&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    memory(memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     memory& operator=(memory&& other) noexcept {
       std::swap(data_, other.data_);
       std::swap(size_, other.size_);
       return *this;
     }
-    ~memory() { ::operator delete (data_, std::align_val_t{alignment}); }
+    ~memory() { ::operator delete(data_, std::align_val_t{alignment}); }
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
@@ -5219,7 +5163,7 @@ public:
       if (bytes == 0) return nullptr;
       void* block = nullptr;
       try {
-        block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment});
+        block = ::operator new(detail::align_up(bytes), std::align_val_t{alignment});
       } catch (const std::bad_alloc&) {
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
@@ -5242,8 +5186,7 @@ public:
   memory allocate(std::size_t bytes) { return memory(bytes); }
 
 private:
-  std::unique_ptr<queue>
-      queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
+  std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
 };
 
 // Where ops are put. One thread at a time may use it.
@@ -5283,9 +5226,7 @@ public:
   void wait(const event&) {}
 
 private:
-  std::span<std::byte> scratch(std::size_t thread) const {
-    return {scratch_.data() + thread * scratch_bytes, scratch_bytes};
-  }
+  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
   memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine
@@ -5318,11 +5259,9 @@ inline instruction_set widest_instruction_set() {
     instruction_set found = instruction_set::plain;
 #if CAIRN_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0)
-      found = instruction_set::avx2;
-    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 &&
-        __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-        __builtin_cpu_supports("avx512bw") != 0)
+    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
+    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
 #endif
     const char* const text = std::getenv("CAIRN_ISA");
@@ -5424,8 +5363,7 @@ namespace cairn {
 // tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
 template <class... Types>
 struct input_types {
-  static_assert(sizeof...(Types) > 1,
-                "input_types: one input needs no list; write  using input_type = float");
+  static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
 };
 
 namespace detail {
@@ -5520,8 +5458,7 @@ template <class D>
 constexpr bool answers_shapes = requires(const D& d) {
   requires !are_several<typename D::input_type>;
   { d.sample_shape() } -> std::convertible_to<shape>;
-}
-|| requires(const D& d) {
+} || requires(const D& d) {
   requires are_several<typename D::input_type>;
   { d.sample_shapes() } -> std::convertible_to<input_shapes<typename D::input_type>>;
 };
@@ -5529,8 +5466,7 @@ template <class D, class Inputs>
 constexpr bool reads_into = false;
 template <class D, class... Inputs>
 constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
-  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()...,
-         std::declval<std::span<typename D::target_type>&>());
+  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()..., std::declval<std::span<typename D::target_type>&>());
 };
 template <class D>
 constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
@@ -5539,7 +5475,7 @@ constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::inpu
 
 template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
-    detail::answers_shapes<D> && detail::reads_samples<D>;
+                  detail::answers_shapes<D> && detail::reads_samples<D>;
 
 namespace detail {
 
@@ -5548,13 +5484,11 @@ template <class D>
 struct checked_dataset {
   static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
   static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
-  static_assert(answers_shapes<D>,
-                "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
-                "std::array<shape, N> sample_shapes() const");
+  static_assert(answers_shapes<D>, "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
+                                   "std::array<shape, N> sample_shapes() const");
   static_assert(answers_targets<D>, "dataset: needs  std::size_t targets_per_sample() const");
-  static_assert(reads_samples<D>,
-                "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
-                "std::span<target_type> targets) const;  with input_types<...> a span for each");
+  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
+                                  "std::span<target_type> targets) const;  with input_types<...> a span for each");
   static constexpr bool value = true;
 };
 
@@ -5587,14 +5521,12 @@ inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
 // Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
 // counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
 // different machines have to agree.
-inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed,
-                    std::uint64_t step) {
+inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
   indices.resize(count);
   for (std::size_t i = 0; i < count; ++i) indices[i] = i;
   const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
   std::array<std::uint32_t, 4> block{};
-  for (std::size_t i = count; i > 1;
-       --i) { // element i - 1 is drawn from the first i; a block serves two draws
+  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
     const std::size_t draw = count - i;
     if (draw % 2 == 0) block = random_block(key, draw / 2);
     const std::size_t half = draw % 2 * 2;
@@ -5620,8 +5552,7 @@ namespace cairn {
 // Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
 // same number of steps.
 template <class S>
-concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch,
-                                std::vector<std::size_t>& indices) {
+concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
   s.order(n, epoch, indices);
 };
@@ -5631,11 +5562,10 @@ namespace detail {
 struct order_message {
   template <class Order>
   static constexpr bool right() {
-    static_assert(
-        is_right<Order>,
-        "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
-        "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
-        "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
+    static_assert(is_right<Order>,
+                  "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
+                  "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
+                  "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
     return false;
   }
 };
@@ -5704,9 +5634,8 @@ namespace cairn {
 // As the arguments of torch's DistributedSampler. All ranks have to pass the same.
 struct sampler_options {
   std::uint64_t seed = 0;
-  bool shuffle = true; // else the order of the dataset
-  bool drop_last =
-      false; // leave samples out until the ranks read equally much, instead of reading some twice
+  bool shuffle = true;    // else the order of the dataset
+  bool drop_last = false; // leave samples out until the ranks read equally much, instead of reading some twice
 };
 
 // Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from
@@ -5738,8 +5667,7 @@ public:
   distributed_sampler() = default;
   explicit distributed_sampler(sampler_options options) : options_(options) {}
   template <std::integral Epoch>
-  explicit distributed_sampler(Epoch epoch, sampler_options options = {})
-      : distributed_sampler(0, 1, epoch, options) {}
+  explicit distributed_sampler(Epoch epoch, sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
 
   std::uint64_t epoch() const { return epoch_; }
   const sampler_options& options() const { return options_; }
@@ -5800,7 +5728,7 @@ public:
 
   // Bytes, or no_size where it is not open or is no ordinary file.
   std::uint64_t size() const {
-    struct stat facts {};
+    struct stat facts{};
     if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
     if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
     errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
@@ -5852,8 +5780,8 @@ void replace_file(const std::string& path, Write&& write) {
   const auto fail = [&](const char* what) {
     const int reason = errno;
     if (ours) std::remove(part.c_str());
-    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path +
-                     "': " + std::strerror(reason) + ". Its folder must exist, be writable and have room.");
+    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path + "': " + std::strerror(reason) +
+                     ". Its folder must exist, be writable and have room.");
   };
 
   open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
@@ -5904,9 +5832,8 @@ struct idx_array {
 namespace detail {
 
 template <class T>
-concept idx_element =
-    std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
-    std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
+concept idx_element = std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+                      std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
 
 template <idx_element T>
 inline constexpr unsigned idx_code = std::same_as<T, std::uint8_t>   ? 0x08
@@ -5964,18 +5891,17 @@ struct idx_header {
 
 // Checks everything there is to check, from the first idx_header_limit bytes of a file (or all of a shorter one) and its
 // size, so that no memory is asked for on the word of a damaged file.
-inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size,
-                                   unsigned code, std::size_t element_bytes, const std::string& name) {
+inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
+                                   std::size_t element_bytes, const std::string& name) {
   const auto cut_short = [&](std::uint64_t needed) {
-    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header",
-              "the end of the file", "the file was cut short: get it again");
+    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
+              "the file was cut short: get it again");
   };
   if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
     idx_fault(name, 0, "an IDX file", "a gzip file", "gunzip it first");
   if (start.size() < 4) cut_short(4);
   if (start[0] != 0 || start[1] != 0)
-    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file",
-              std::to_string(start[0]) + " " + std::to_string(start[1]),
+    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
               "this is no IDX file: check the path");
   if (start[2] != code)
     idx_fault(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
@@ -5999,18 +5925,16 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   std::uint64_t bytes = element_bytes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (extents[axis] > available / bytes)
-      idx_fault(name, 4 + 4 * axis,
-                "extents whose product fits the " + std::to_string(available) + " bytes of data",
+      idx_fault(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
                 "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
                 "the file was cut short or is damaged: get it again");
     bytes *= extents[axis];
   }
   if (bytes != available)
-    idx_fault(name, header.bytes + bytes, "the end of the file",
-              std::to_string(available - bytes) + " more bytes", "the file is damaged: get it again");
+    idx_fault(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
+              "the file is damaged: get it again");
   header.samples = static_cast<std::size_t>(extents[0]);
-  for (std::size_t axis = 1; axis < axes; ++axis)
-    header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
+  for (std::size_t axis = 1; axis < axes; ++axis) header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
   header.elements = static_cast<std::size_t>(bytes / element_bytes);
   return header;
 }
@@ -6020,11 +5944,9 @@ template <class T>
 idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   const auto refuse = [&] {
     std::string text = name;
-    text.append(", byte 4: expected an array that fits into memory, found ")
-        .append(std::to_string(header.elements));
+    text.append(", byte 4: expected an array that fits into memory, found ").append(std::to_string(header.elements));
     text.append(" elements of ").append(std::to_string(sizeof(T))).append(" bytes");
-    throw input_error(text.append(
-        "; split the file, or write a dataset that reads samples from it when they are asked for"));
+    throw input_error(text.append("; split the file, or write a dataset that reads samples from it when they are asked for"));
   };
   idx_array<T> room{header.samples, header.sample_shape, {}};
   try {
@@ -6043,13 +5965,11 @@ idx_array<T> idx_room(const idx_header& header, const std::string& name) {
 // name, the byte, what was expected there and what was found; input_error where a sound file is larger than the memory.
 template <detail::idx_element T>
 idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
-  const auto start =
-      file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
+  const auto start = file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
   const auto header = detail::parse_idx_header(start, file.size(), detail::idx_code<T>, sizeof(T), name);
   auto result = detail::idx_room<T>(header, name);
   const std::uint8_t* from = file.data() + header.bytes;
-  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T))
-    result.values[i] = detail::idx_value<T>(from);
+  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T)) result.values[i] = detail::idx_value<T>(from);
   return result;
 }
 
@@ -6062,26 +5982,24 @@ idx_array<T> read_idx(const std::string& path) {
     std::string text = path;
     text.append(": expected an IDX file, found ").append(std::strerror(errno));
     const std::string packed = path + ".gz";
-    throw file_error(text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first"
-                                                             : "; check the path"));
+    throw file_error(
+        text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first" : "; check the path"));
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes",
-                        "an error of the file system", "check the permissions and the disk");
+      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
+                        "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};
   const auto known = static_cast<std::size_t>(size < start.size() ? size : start.size());
   read(start.data(), known, 0);
-  const auto header =
-      detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
+  const auto header = detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
   auto result = detail::idx_room<T>(header, path);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
   read(bytes, header.elements * sizeof(T), header.bytes);
   if constexpr (sizeof(T) > 1)
-    for (std::size_t i = 0; i < header.elements; ++i)
-      result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
+    for (std::size_t i = 0; i < header.elements; ++i) result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
   return result;
 }
 
@@ -6107,14 +6025,12 @@ public:
   using target_type = std::int32_t;
 
   // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
-                pixel_scale scale = {})
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
       : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() ||
-        pixels_.size() % image.size() != 0)
+    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
       throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
-                  std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
-                  " pixels; check the shape of an image");
+                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
+                        " pixels; check the shape of an image");
     if (!(scale.deviation > 0))
       throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
     for (std::size_t p = 0; p < values_.size(); ++p)
@@ -6184,8 +6100,7 @@ struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
     : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
 template <std::size_t K, class... Inputs, class Target>
 struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
-  using type =
-      cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
 };
 
 namespace cairn::detail {
@@ -6197,15 +6112,14 @@ class aligned_array {
 
 public:
   // For so many samples of a shape. Throws input_error where they have no room in memory.
-  aligned_array(std::size_t rows, const shape& sample)
-      : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
+  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
     std::uninitialized_value_construct_n(data_.get(), count_);
   }
   T* data() const { return data_.get(); }
 
 private:
   struct release {
-    void operator()(T* p) const { ::operator delete (p, std::align_val_t{alignment}); }
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
   };
 
   static std::size_t count_of(std::size_t rows, const shape& sample) {
@@ -6223,7 +6137,7 @@ private:
   static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
     const std::size_t bytes = align_up(count * sizeof(T));
     try {
-      return static_cast<T*>(::operator new (bytes, std::align_val_t{alignment}));
+      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
     } catch (const std::bad_alloc&) {
       refuse_size(rows, sample, std::to_string(bytes) + " bytes");
     }
@@ -6234,8 +6148,7 @@ private:
     for (std::size_t axis = 0; axis < sample.rank; ++axis)
       text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
     text.append("), ").append(how_large);
-    throw input_error(
-        text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
+    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
   }
 
   std::size_t count_;
@@ -6258,13 +6171,10 @@ public:
     const std::size_t each = samples_[I].size();
     return {std::get<I>(inputs_).data() + row * each, each};
   }
-  std::span<Target> targets(std::size_t row) const {
-    return {targets_.data() + row * target_.size(), target_.size()};
-  }
+  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
 
   minibatch<Input, Target> view(std::size_t rows) const {
-    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...},
-            {targets_.data(), rows, target_}};
+    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
   }
 
 private:
@@ -6311,8 +6221,7 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; }))
-      throw deadline_error(late("to give up a batch"));
+    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.
@@ -6412,15 +6321,12 @@ namespace detail {
 template <class F, class Inputs>
 constexpr bool transforms = false;
 template <class F, class T>
-constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape,
-                                                 const random_key& key) {
+constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape, const random_key& key) {
   f(std::declval<std::span<T>&>(), sample_shape, key);
 };
 template <class F, class... T>
 constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
-                                                    const random_key& key) {
-  f(std::declval<std::span<T>&>()..., shapes, key);
-};
+                                                    const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
 
 } // namespace detail
 
@@ -6510,16 +6416,13 @@ public:
   loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform,
-         loader_options options = {})
-      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)),
-        options_(checked(options)), shapes_(detail::shapes_of(samples)),
-        targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
+  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, loader_options options = {})
+      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
+        shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
     if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
-    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot)
-      buffers_.emplace_back(options_.rows, shapes_, targets_);
+    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
   }
 
   // A temporary dataset would be gone before the first batch.
@@ -6567,8 +6470,8 @@ public:
   std::uint64_t fingerprint(std::uint64_t epoch) const {
     std::vector<std::size_t> facts;
     if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
-    for (const std::uint64_t fact : {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows},
-                                     std::uint64_t{options_.drop_last}, options_.seed})
+    for (const std::uint64_t fact :
+         {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
     return detail::quick_checksum(std::as_bytes(std::span{facts}));
   }
@@ -6644,8 +6547,7 @@ private:
                         std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
     if (options.prefetch > most_ahead)
       throw input_error("loader: expected at most " + std::to_string(most_ahead) +
-                        " batches ahead in loader_options::prefetch, found " +
-                        std::to_string(options.prefetch));
+                        " batches ahead in loader_options::prefetch, found " + std::to_string(options.prefetch));
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
@@ -6667,24 +6569,23 @@ private:
       }
       for (const std::size_t index : indices_)
         if (index >= known)
-          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
-                            ", found " + std::to_string(index));
+          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) + ", found " +
+                            std::to_string(index));
       if (indices_.size() != expected)
         throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
                           " samples, as its count() says, found " + std::to_string(indices_.size()));
     }
   }
   [[noreturn]] static void refuse_order(std::size_t known) {
-    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " +
-                      std::to_string(known) + " samples, each a number of " +
-                      std::to_string(sizeof(std::size_t)) +
+    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " + std::to_string(known) +
+                      " samples, each a number of " + std::to_string(sizeof(std::size_t)) +
                       " bytes; check the dataset's size(), or read a subset of it");
   }
 
   void check_pass(std::uint64_t pass) const {
     if (pass != pass_)
-      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " +
-                  std::to_string(pass_) + ", found one of pass " + std::to_string(pass) +
+      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " + std::to_string(pass_) +
+                  ", found one of pass " + std::to_string(pass) +
                   "; begin() ends the pass before, so a loop inside a loop needs a loader of its own");
   }
   void check_batch(std::uint64_t pass) const {
@@ -6740,8 +6641,8 @@ private:
   std::size_t targets_;
   std::uint64_t next_epoch_ = 0;
   std::size_t next_batch_ = 0; // with which the next pass begins
-  std::uint64_t epoch_ = 0; // of the pass that was begun last
-  std::uint64_t pass_ = 0;  // how often begin() was called
+  std::uint64_t epoch_ = 0;    // of the pass that was begun last
+  std::uint64_t pass_ = 0;     // how often begin() was called
   std::vector<std::size_t> indices_;
   std::vector<buffer> buffers_;
   value_type current_{};
@@ -6778,7 +6679,7 @@ inline void make_folder(const std::string& path) {
     // Another process may make the same one at the same time; and what is there need not be writable here.
     if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
       const int reason = errno;
-      struct stat facts {};
+      struct stat facts{};
       const bool there = ::stat(part.c_str(), &facts) == 0;
       if (!there || !S_ISDIR(facts.st_mode))
         throw file_error("cannot make the folder '" + part + "'" + (part == path ? "" : " of '" + path + "'") + ": " +
@@ -6826,15 +6727,13 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
   if (images.sample_shape.rank != 2)
-    idx_fault(image_path, 3, "3 extents (images, height, width)",
-              std::to_string(images.sample_shape.rank + 1),
+    idx_fault(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
     idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.samples != images.samples)
-    idx_fault(label_path, 4,
-              "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
+    idx_fault(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
               std::to_string(labels.samples), "take both files from the same data set");
   for (std::size_t i = 0; i < labels.samples; ++i)
     if (labels.values[i] > 9)
@@ -6852,13 +6751,11 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
 // expected and what was found.
 template <class T = float>
 digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_scale) {
-  digit_images<T> digits{detail::read_digits<T>(folder, "train", scale),
-                         detail::read_digits<T>(folder, "t10k", scale)};
+  digit_images<T> digits{detail::read_digits<T>(folder, "train", scale), detail::read_digits<T>(folder, "t10k", scale)};
   if (!(digits.train.sample_shape() == digits.test.sample_shape()))
     throw file_error(folder + ": expected images of one size to train and to test with, found " +
                      std::to_string(digits.train.sample_shape().size()) + " and " +
-                     std::to_string(digits.test.sample_shape().size()) +
-                     " pixels; take both from the same data set");
+                     std::to_string(digits.test.sample_shape().size()) + " pixels; take both from the same data set");
   return digits;
 }
 
@@ -6889,7 +6786,10 @@ struct npy_type {
   bool operator==(const npy_type&) const = default;
 };
 template <class T>
-inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u', sizeof(T)};
+inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f'
+                                      : std::is_signed_v<T>       ? 'i'
+                                                                  : 'u',
+                                      sizeof(T)};
 
 // Numbers that both have: no bool, of which numpy's may be any byte.
 template <class T>
@@ -7109,8 +7009,7 @@ public:
   owned_tensor() = default;
   // The elements have no value yet.
   owned_tensor(std::size_t rows, const shape& sample)
-      : data_(std::make_unique_for_overwrite<T[]>(rows * sample.size())), rows_(rows), sample_shape_(sample) {
-  }
+      : data_(std::make_unique_for_overwrite<T[]>(rows * sample.size())), rows_(rows), sample_shape_(sample) {}
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -7153,13 +7052,12 @@ struct random_shift {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
       throw input_error("random_shift: expected images (height, width) or (height, width, channels), found samples "
-                  "of rank " +
-                  std::to_string(image.rank));
+                        "of rank " +
+                        std::to_string(image.rank));
     const auto block = random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
-      return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) -
-             static_cast<std::ptrdiff_t>(pixels);
+      return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) - static_cast<std::ptrdiff_t>(pixels);
     };
     const std::ptrdiff_t down = draw(0);
     const std::ptrdiff_t right = draw(2);
@@ -7208,8 +7106,7 @@ public:
   using input_type = typename Dataset::input_type;
   using target_type = typename Dataset::target_type;
 
-  subset(const Dataset& whole, std::vector<std::size_t> indices)
-      : whole_(&whole), indices_(std::move(indices)) {
+  subset(const Dataset& whole, std::vector<std::size_t> indices) : whole_(&whole), indices_(std::move(indices)) {
     for (const std::size_t index : indices_)
       if (index >= whole.size())
         throw input_error("subset: expected indices below the " + std::to_string(whole.size()) +
@@ -7219,17 +7116,22 @@ public:
   subset(const Dataset&&, std::vector<std::size_t>) = delete;
 
   std::size_t size() const { return indices_.size(); }
-  decltype(auto) sample_shape() const requires(!detail::are_several<input_type>) {
+  decltype(auto) sample_shape() const
+    requires(!detail::are_several<input_type>)
+  {
     return whole_->sample_shape();
   }
-  decltype(auto) sample_shapes() const requires(detail::are_several<input_type>) {
+  decltype(auto) sample_shapes() const
+    requires(detail::are_several<input_type>)
+  {
     return whole_->sample_shapes();
   }
   std::size_t targets_per_sample() const { return whole_->targets_per_sample(); }
 
   template <class... Spans>
   void read(std::size_t index, Spans... to) const
-      requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1) {
+    requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1)
+  {
     whole_->read(indices_[index], to...);
   }
 
@@ -7258,8 +7160,8 @@ std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<
   std::size_t used = 0;
   for (std::size_t part = 0; part < N; ++part) {
     if (!(shares[part] >= 0 && shares[part] <= 1))
-      throw input_error("random_split: expected shares from 0 to 1, found " + std::to_string(shares[part]) +
-                        " for part " + std::to_string(part));
+      throw input_error("random_split: expected shares from 0 to 1, found " + std::to_string(shares[part]) + " for part " +
+                        std::to_string(part));
     sum += shares[part];
     lengths[part] = static_cast<std::size_t>(std::floor(static_cast<double>(size) * shares[part]));
     used += lengths[part];
@@ -7271,8 +7173,8 @@ std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<
 }
 
 template <class Dataset, std::size_t N, std::size_t... Parts>
-std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths,
-                                        seed given, std::index_sequence<Parts...>) {
+std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths, seed given,
+                                        std::index_sequence<Parts...>) {
   std::vector<std::size_t> order;
   permute(order, data.size(), given.value ^ split_purpose, 0);
   std::size_t next = 0;
@@ -7284,8 +7186,7 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
 }
 
 template <class Dataset, std::size_t N>
-std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths,
-                                        seed given) {
+std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths, seed given) {
   std::size_t sum = 0;
   bool fits = true;
   for (const std::size_t length : lengths) {
@@ -7309,8 +7210,8 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
 //
 // Equal seeds give equal parts, on every rank and every machine. The dataset has to outlive the parts.
 template <class Dataset, class Number, std::size_t N>
-requires(std::integral<Number> || std::floating_point<Number>) std::array<subset<Dataset>, N> random_split(
-    const Dataset& data, const Number (&parts)[N], seed given = {}) {
+  requires(std::integral<Number> || std::floating_point<Number>)
+std::array<subset<Dataset>, N> random_split(const Dataset& data, const Number (&parts)[N], seed given = {}) {
   if constexpr (std::floating_point<Number>) {
     std::array<double, N> shares{};
     for (std::size_t part = 0; part < N; ++part) shares[part] = static_cast<double>(parts[part]);
@@ -7325,16 +7226,14 @@ requires(std::integral<Number> || std::floating_point<Number>) std::array<subset
 
 // Where the lengths are of different integer types: {data.size() - 1000, 1000}.
 template <class Dataset, std::size_t N>
-std::array<subset<Dataset>, N> random_split(const Dataset& data, const std::size_t (&lengths)[N],
-                                            seed given = {}) {
+std::array<subset<Dataset>, N> random_split(const Dataset& data, const std::size_t (&lengths)[N], seed given = {}) {
   return detail::split_by(data, std::to_array(lengths), given);
 }
 
 // A temporary dataset would be gone before the first sample is read.
 template <class Dataset, class Number, std::size_t N>
-requires(std::integral<Number> || std::floating_point<Number>) void random_split(const Dataset&&,
-                                                                                 const Number (&)[N],
-                                                                                 seed = {}) = delete;
+  requires(std::integral<Number> || std::floating_point<Number>)
+void random_split(const Dataset&&, const Number (&)[N], seed = {}) = delete;
 template <class Dataset, std::size_t N>
 void random_split(const Dataset&&, const std::size_t (&)[N], seed = {}) = delete;
 
@@ -7378,26 +7277,28 @@ public:
     for (std::size_t k = 1; k < rows.size(); ++k)
       if (rows[k] != rows[0])
         throw input_error("view_dataset: expected one row " +
-                          (k == inputs_count ? "of targets" : "of input " + std::to_string(k)) +
-                          " for each of the " + std::to_string(rows[0]) + " inputs, found " +
-                          std::to_string(rows[k]) + "; pass all for the same samples");
+                          (k == inputs_count ? "of targets" : "of input " + std::to_string(k)) + " for each of the " +
+                          std::to_string(rows[0]) + " inputs, found " + std::to_string(rows[k]) +
+                          "; pass all for the same samples");
   }
 
   std::size_t size() const { return std::get<0>(arrays_).rows(); }
-  const shape& sample_shape() const requires(inputs_count == 1) {
+  const shape& sample_shape() const
+    requires(inputs_count == 1)
+  {
     return std::get<0>(arrays_).sample_shape();
   }
-  std::array<shape, inputs_count> sample_shapes() const requires(inputs_count > 1) {
+  std::array<shape, inputs_count> sample_shapes() const
+    requires(inputs_count > 1)
+  {
     return [this]<std::size_t... K>(std::index_sequence<K...>) {
       return std::array{std::get<K>(arrays_).sample_shape()...};
-    }
-    (std::make_index_sequence<inputs_count>{});
+    }(std::make_index_sequence<inputs_count>{});
   }
   std::size_t targets_per_sample() const { return targets().sample_shape().size(); }
 
   void read(std::size_t index, std::span<Types>... to) const {
-    std::apply([&](const auto&... from) { (std::copy_n(from.row(index), to.size(), to.begin()), ...); },
-               arrays_);
+    std::apply([&](const auto&... from) { (std::copy_n(from.row(index), to.size(), to.begin()), ...); }, arrays_);
   }
 
   // Input K, and the targets.
@@ -7454,26 +7355,29 @@ public:
         arrays_);
   }
   tensor_dataset(const shape& sample, std::vector<element<0>> inputs, std::size_t targets_per_sample,
-                 std::vector<target_type> targets) requires(inputs_count == 1)
+                 std::vector<target_type> targets)
+    requires(inputs_count == 1)
       : tensor_dataset(sample_array<element<0>>{sample, std::move(inputs)},
                        sample_array<target_type>{shape{targets_per_sample}, std::move(targets)}) {}
 
   std::size_t size() const { return size_; }
-  const shape& sample_shape() const requires(inputs_count == 1) { return std::get<0>(arrays_).sample_shape; }
-  std::array<shape, inputs_count> sample_shapes() const requires(inputs_count > 1) {
+  const shape& sample_shape() const
+    requires(inputs_count == 1)
+  {
+    return std::get<0>(arrays_).sample_shape;
+  }
+  std::array<shape, inputs_count> sample_shapes() const
+    requires(inputs_count > 1)
+  {
     return [this]<std::size_t... K>(std::index_sequence<K...>) {
       return std::array{std::get<K>(arrays_).sample_shape...};
-    }
-    (std::make_index_sequence<inputs_count>{});
+    }(std::make_index_sequence<inputs_count>{});
   }
   std::size_t targets_per_sample() const { return std::get<inputs_count>(arrays_).sample_shape.size(); }
 
   void read(std::size_t index, std::span<Types>... to) const {
-    std::apply(
-        [&](const auto&... from) {
-          (std::copy_n(from.values.data() + index * to.size(), to.size(), to.begin()), ...);
-        },
-        arrays_);
+    std::apply([&](const auto&... from) { (std::copy_n(from.values.data() + index * to.size(), to.size(), to.begin()), ...); },
+               arrays_);
   }
 
   // Input K, and the targets.
@@ -7487,15 +7391,15 @@ public:
 private:
   static void check_whole(std::size_t each, std::size_t found) {
     if (each == 0 || found % each != 0)
-      throw input_error("tensor_dataset: expected whole samples of " + std::to_string(each) +
-                        " numbers, found " + std::to_string(found) + " numbers; check the sample shape");
+      throw input_error("tensor_dataset: expected whole samples of " + std::to_string(each) + " numbers, found " +
+                        std::to_string(found) + " numbers; check the sample shape");
   }
   void check_array(std::size_t k, std::size_t each, std::size_t found) const {
     if (k != inputs_count) check_whole(each, found);
     if (found != size_ * each)
       throw input_error("tensor_dataset: expected " + std::to_string(each) +
-                        (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) +
-                        " for each of " + std::to_string(size_) + " samples, found " + std::to_string(found) +
+                        (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) + " for each of " +
+                        std::to_string(size_) + " samples, found " + std::to_string(found) +
                         (k == inputs_count ? " targets" : " numbers") + "; pass all for the same samples");
   }
   template <std::size_t K>
@@ -7580,8 +7484,8 @@ struct adam_coefficients {
 // (Kingma, Ba: Adam, a method for stochastic optimization. arXiv:1412.6980; Loshchilov, Hutter: Decoupled
 // weight decay regularization. arXiv:1711.05101).
 template <class T>
-void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square,
-          const T* gradients, const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
+void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
+          const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn
 
@@ -7602,9 +7506,8 @@ inline constexpr std::size_t element_part = 65536;
 // Whole blocks. Loops of constant length over local arrays need no check for overlap, and the compiler keeps
 // the arrays in registers.
 template <std::size_t Results, class F, class T, std::size_t Operands, std::size_t... I>
-[[gnu::always_inline]] inline void
-run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
-           const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
+[[gnu::always_inline]] inline void run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
+                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
   const F element = f;
   const T* const* const from = sources.data();
   T* const* const to = results.data();
@@ -7626,8 +7529,7 @@ template <std::size_t Results, class F, class T, std::size_t Operands>
   run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count,
-                                                         const std::array<T*, Results>& results,
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                                          const std::array<const T*, Operands>& sources) {
   run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
 }
@@ -7668,8 +7570,7 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
     if (k < Results) to[k] = padded[k];
   }
   blocks(f, element_block, to, from);
-  for (std::size_t k = 0; k < Results; ++k)
-    std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
+  for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
 // f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
@@ -7787,8 +7688,7 @@ inline double square_root(double x) { return std::sqrt(x); }
 [[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
   const float size = absolute(x);
   const float square = x * x;
-  const float p =
-      polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
+  const float p = polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
   const float inner = size + size * (square * p);
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
   return __builtin_copysignf(blend(size < 0.625F, inner, outer), x);
@@ -7822,9 +7722,8 @@ struct normal {
   const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
   const float u = (a - 3.0F) / (a + 3.0F);
-  const float m =
-      polynomial(u, 0.121513948F, -0.206402615F, 0.123225033F, -0.0462132916F, 0.00613207044F, 0.00290455623F,
-                 -0.00098375848F, -0.00033948489F, 0.000115543786F, 5.36718835e-05F);
+  const float m = polynomial(u, 0.121513948F, -0.206402615F, 0.123225033F, -0.0462132916F, 0.00613207044F, 0.00290455623F,
+                             -0.00098375848F, -0.00033948489F, 0.000115543786F, 5.36718835e-05F);
   const float outside = bell * m;
   return {blend(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
 }
@@ -7900,9 +7799,8 @@ template <class T>
 void check_alike(const char* op, matrix<T> written, matrix<const T> read) {
   if (written.rows == read.rows && written.columns == read.columns) [[likely]]
     return;
-  throw error(std::string(op) + ": the extents do not fit: expected " +
-              extents(written.rows, written.columns) + " as that is what is written, found " +
-              extents(read.rows, read.columns) + "; give matrices of the same extents");
+  throw error(std::string(op) + ": the extents do not fit: expected " + extents(written.rows, written.columns) +
+              " as that is what is written, found " + extents(read.rows, read.columns) + "; give matrices of the same extents");
 }
 
 } // namespace cairn::detail
@@ -7968,8 +7866,7 @@ struct add_element {
 } // namespace detail
 
 template <class T>
-void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a,
-         const std::type_identity_t<T>* b) {
+void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   detail::elementwise(queue, count, detail::add_element{}, std::array{sum}, std::array{a, b});
 }
 
@@ -7985,8 +7882,7 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, sum.rows, columns,
       [&](std::size_t row) {
-        detail::run_elements(set, detail::add_element{}, columns, std::array{&sum(row, 0)},
-                             std::array{&a(row, 0), &b(row, 0)});
+        detail::run_elements(set, detail::add_element{}, columns, std::array{&sum(row, 0)}, std::array{&a(row, 0), &b(row, 0)});
       },
       detail::element_part);
 }
@@ -8009,33 +7905,31 @@ namespace cairn {
 // y = (x - m) r w + b, and the statistics. The output may lie on the input. One row has no variance, so its y is b; of
 // no rows the statistics are 0.
 template <class T>
-void batch_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
-                        T* output, accumulated<T>* statistics, const T* input, const T* weight,
-                        const T* bias) = delete;
+void batch_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
 
 // The same of a mean and a variance that are given, which is what running statistics are for. The output may lie on the
 // input.
 template <class T>
-void batch_norm_evaluate(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
-                         T* output, const T* input, const accumulated<T>* mean,
-                         const accumulated<T>* variance, const T* weight, const T* bias) = delete;
+void batch_norm_evaluate(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                         const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight,
+                         const T* bias) = delete;
 
 // running = (1 - momentum) running + momentum s, for mean and variance; s^2 is divided by rows - 1 here, as in torch. One
 // row says nothing about a variance and leaves the running one as it is (torch refuses it); no rows leave both. T is the
 // type of the statistics.
 template <class T>
-void batch_norm_update(detail::queue_without_this_op, std::size_t rows, std::size_t features, double momentum,
-                       T* running_mean, T* running_variance, const T* statistics) = delete;
+void batch_norm_update(detail::queue_without_this_op, std::size_t rows, std::size_t features, double momentum, T* running_mean,
+                       T* running_variance, const T* statistics) = delete;
 
 // dw = sum over rows of dy h,  db = sum over rows of dy,                        with h = (x - m) r
 // dx = w r (dy - mean(dy) - h mean(dy h)),  the means over the rows
 //
 // The input gradient may lie on the output gradient. A null gradient of the three is not computed.
 template <class T>
-void batch_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
-                         T* input_gradient, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient,
-                         const T* output_gradient, const T* input, const accumulated<T>* statistics,
-                         const T* weight) = delete;
+void batch_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) = delete;
 
 } // namespace cairn
 
@@ -8053,8 +7947,8 @@ namespace cairn::detail {
 // time, so the last bits of a column may depend on whether it is among the last columns, but on nothing else.
 template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
 [[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
-                                               const std::array<matrix<const T>, Operands>& arrays,
-                                               std::index_sequence<S...>, std::index_sequence<I...>) {
+                                               const std::array<matrix<const T>, Operands>& arrays, std::index_sequence<S...>,
+                                               std::index_sequence<I...>) {
   const F element = f;
   const std::size_t columns = arrays[0].columns, rows = arrays[0].rows;
   const T* const first[Operands] = {arrays[I].data...};
@@ -8085,15 +7979,13 @@ template <std::size_t Sums, std::size_t Operands, class F, class T>
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void
-add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
-              const std::array<matrix<const T>, Operands>& arrays) {
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
+                                                       const std::array<matrix<const T>, Operands>& arrays) {
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void
-add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
-                const std::array<matrix<const T>, Operands>& arrays) {
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
+                                                           const std::array<matrix<const T>, Operands>& arrays) {
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 
@@ -8140,8 +8032,7 @@ void start_sums(chained_sums<T>& sums, std::size_t columns) {
 }
 template <class T>
 void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) {
-  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total},
-           std::array{matrix<const T>{sums.chain, 1, columns, columns}});
+  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total}, std::array{matrix<const T>{sums.chain, 1, columns, columns}});
 }
 
 } // namespace cairn::detail
@@ -8170,8 +8061,7 @@ struct add_distances {
 
 struct add_gradients {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x,
-                                                T mean) const {
+  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
     const auto dy = static_cast<double>(gradient);
     sum += dy;
     products += dy * (static_cast<double>(x) - static_cast<double>(mean));
@@ -8188,8 +8078,7 @@ struct center_and_scale {
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
-                                                T slope) const {
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
   }
 };
@@ -8207,15 +8096,13 @@ struct alignas(64) strip_of {
 
 // y = (x - mean) r w + bias for the columns [begin, begin + columns).
 template <class T>
-void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns,
-                     double eps, T* output, const T* input, const accumulated<T>* mean,
-                     const accumulated<T>* variance, const T* weight, const T* bias) {
+void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
+                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
   const instruction_set set = widest_for_elements();
   strip_of<T> center, factor;
   for (std::size_t j = 0; j < columns; ++j) {
     center.at[j] = static_cast<T>(mean[begin + j]);
-    factor.at[j] =
-        static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
+    factor.at[j] = static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
   }
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
@@ -8234,12 +8121,11 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     alignas(64) std::array<double, detail::strip> sums{}, squares{};
     const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-    detail::add_rows(detail::widest_for_elements(), detail::add_distances{},
-                     std::array{sums.data(), squares.data()}, std::array{x, first});
+    detail::add_rows(detail::widest_for_elements(), detail::add_distances{}, std::array{sums.data(), squares.data()},
+                     std::array{x, first});
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums[j] * share, spread = squares[j] * share - distance * distance;
-      mean[begin + j] =
-          rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
+      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
       variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
@@ -8247,17 +8133,16 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                         const T* input, const accumulated<T>* mean, const accumulated<T>* variance,
-                         const T* weight, const T* bias) {
+void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
   });
 }
 
 template <class T>
-void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean,
-                       T* running_variance, const T* statistics) {
+void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics) {
   const auto moved = [momentum](T running, double now) {
     return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
   };
@@ -8265,15 +8150,13 @@ void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, doub
   for (std::size_t j = 0; j < features && rows > 0; ++j)
     running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
   for (std::size_t j = 0; j < features && rows > 1; ++j)
-    running_variance[j] =
-        moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+    running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
 }
 
 template <class T>
-void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps,
-                         T* input_gradient, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient,
-                         const T* output_gradient, const T* input, const accumulated<T>* statistics,
-                         const T* weight) {
+void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(rows);
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
@@ -8282,8 +8165,7 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
     alignas(64) std::array<double, detail::strip> sums{}, products{};
     const matrix<const T> dy{output_gradient + begin, rows, columns, features};
     const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
-    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()},
-                     std::array{dy, x, center});
+    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()}, std::array{dy, x, center});
     for (std::size_t j = 0; j < columns; ++j) {
       const double inverse = detail::inverse_deviation(statistics[features + begin + j], eps);
       if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(sums[j]);
@@ -8294,9 +8176,8 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
     }
     if (input_gradient == nullptr) return;
     for (std::size_t row = 0; row < rows; ++row)
-      detail::run_elements(
-          set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
-          std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
+      detail::run_elements(set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
+                           std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
   });
 }
 
@@ -8314,8 +8195,8 @@ namespace cairn {
 // -t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, in the form that neither overflows nor
 // cancels, as torch.nn.BCEWithLogitsLoss. All are `count` elements; of none the loss is 0.
 template <class T>
-void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-                     const T* output, const T* targets) = delete;
+void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const T* targets) = delete;
 
 } // namespace cairn
 
@@ -8384,8 +8265,8 @@ namespace cairn::detail {
 // term leaves its value in y, and so does derivative, which knows the count. Terms are made in T, a piece that stays in
 // the innermost cache at a time, and added up in double.
 template <class T, class Term, class Derivative>
-void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const T* targets, const Term& term, const Derivative& derivative) {
+void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+                   const Term& term, const Derivative& derivative) {
   const instruction_set set = widest_for_elements();
   const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     constexpr std::size_t piece = 1024;
@@ -8400,8 +8281,7 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
     return part;
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
-  if (output_gradient != nullptr)
-    elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
+  if (output_gradient != nullptr) elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
 }
 
 } // namespace cairn::detail
@@ -8433,12 +8313,10 @@ struct logit_error_derivative {
 } // namespace detail
 
 template <class T>
-void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const T* targets) {
+void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
 
   const detail::logit_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{},
-                        derivative);
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
 }
 
 } // namespace cairn
@@ -8456,8 +8334,7 @@ void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from
 // The same of a matrix into another with as many rows and columns, whose rows may be apart by any stride: how a
 // concatenation is taken apart. Nothing happens when both are the same place; else the two must not overlap.
 template <class T>
-void copy_matrix(detail::queue_without_this_op, matrix<T> to,
-                 std::type_identity_t<matrix<const T>> from) = delete;
+void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
 
 } // namespace cairn
 
@@ -8481,12 +8358,10 @@ template <class T>
 void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<const T>> from) {
   detail::check_alike("copy_matrix", to, from);
   const std::size_t columns = to.columns;
-  if (to.stride == columns && from.stride == columns)
-    return copy(queue, to.rows * columns, to.data, from.data);
+  if (to.stride == columns && from.stride == columns) return copy(queue, to.rows * columns, to.data, from.data);
   if (to.data == from.data) return;
   detail::for_each_row(
-      queue, to.rows, columns,
-      [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
+      queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
 }
 
@@ -8544,8 +8419,7 @@ template <std::size_t... Round>
   const std::uint64_t position = key.position;
   const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
   for (std::size_t i = 0; i < random_lanes; ++i) {
-    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position,
-                  d = step_low;
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
     (
         [&]() __attribute__((always_inline)) {
           const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
@@ -8565,43 +8439,40 @@ template <std::size_t... Round>
 // What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
 // draw.
 template <class T>
-[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key,
-                                                 std::size_t begin, const dropout_rate& rate) {
+[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                                 const dropout_rate& rate) {
   const T scale = static_cast<T>(rate.scale);
   random_words words;
   for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
     draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
     for (std::size_t j = 0; j < random_lanes; ++j)
-      for (std::size_t k = 0; k < 4; ++k)
-        factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
+      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
   }
 }
 template <class T>
-void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                         const dropout_rate& rate) {
+void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 template <class T>
-CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key,
-                                          std::size_t begin, const dropout_rate& rate) {
+CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                          const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 template <class T>
-CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key,
-                                              std::size_t begin, const dropout_rate& rate) {
+CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                              const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 
 } // namespace detail
 
 template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key,
-             const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
   const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
                           : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                         : detail::write_factors_plain<T>;
+                                                                 : detail::write_factors_plain<T>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
     alignas(64) T factors[piece];
     const std::size_t begin = part * piece;
@@ -8624,16 +8495,15 @@ namespace cairn {
 // Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. An index
 // that the weight has no row for throws cairn::error before anything is written.
 template <class T>
-void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
-                       std::size_t width, T* output, const T* weight, const std::int32_t* indices) = delete;
+void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) = delete;
 
 // Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
 // (count, width) with indices[i] = v: 0 where there is none. They are added in ascending order of i, in chains (see sums.hpp)
 // over 65536 indices at a time. The indices are those of a forward.
 template <class T>
-void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
-                        std::size_t width, accumulated<T>* weight_gradient, const T* output_gradient,
-                        const std::int32_t* indices) = delete;
+void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
 
 namespace detail {
 
@@ -8643,9 +8513,8 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
   for (std::size_t i = 0; i < count; ++i) {
     if (indices[i] >= 0 && static_cast<std::size_t>(indices[i]) < vocabulary) [[likely]]
       continue;
-    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) +
-                ", but the vocabulary is 0 to " + std::to_string(vocabulary - 1) +
-                "; give such indices, or an Embedding with a larger vocabulary");
+    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) + ", but the vocabulary is 0 to " +
+                std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
   }
 }
 
@@ -8695,14 +8564,12 @@ private:
 } // namespace detail
 
 template <class T>
-void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                       T* output, const T* weight, const std::int32_t* indices) {
+void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) {
   detail::check_indices(indices, count, vocabulary);
   detail::for_each_row(
       queue, count, width,
-      [&](std::size_t i) {
-        std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width);
-      },
+      [&](std::size_t i) { std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width); },
       detail::element_part);
 }
 
@@ -8710,13 +8577,12 @@ void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabul
 // have as different an amount of work as words differ in how often they are used.
 template <class T>
 void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient,
-                        const std::int32_t* indices) {
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
   using sum = accumulated<T>;
   const detail::instruction_set set = detail::widest_for_elements();
   detail::for_each_row(
-      queue, vocabulary, width,
-      [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); }, detail::element_part);
+      queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
+      detail::element_part);
   detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
     detail::chained_sums<T> sums;
     for (std::size_t from = 0; from < count; from += detail::places::most) {
@@ -8770,8 +8636,8 @@ void gelu_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 // dx = dy (P(x) + x p(x)) with p(x) = e^(-x^2/2) / sqrt(2 pi). The input gradient may lie on the output
 // gradient.
 template <class T>
-void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* input) = delete;
+void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* input) = delete;
 
 } // namespace cairn
 
@@ -8806,10 +8672,8 @@ void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* input) {
-  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, input});
+void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* input) {
+  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient}, std::array{output_gradient, input});
 }
 
 } // namespace cairn
@@ -8858,12 +8722,10 @@ struct absolute_error_derivative {
 } // namespace detail
 
 template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-        const T* targets) {
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
 
   const detail::absolute_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{},
-                        derivative);
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
 }
 
 } // namespace cairn
@@ -8880,17 +8742,17 @@ namespace cairn {
 // The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
 // E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
 template <class T>
-void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
-                        T* output, T* statistics, const T* input, const T* weight, const T* bias) = delete;
+void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                        T* statistics, const T* input, const T* weight, const T* bias) = delete;
 
 // dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
 //
 // The input gradient may lie on the output gradient; a null one is not computed.
 template <class T>
-void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features,
-                         T* input_gradient, T* weight_gradient, T* bias_gradient, const T* output_gradient,
-                         const T* input, const T* statistics, const T* weight) = delete;
+void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
+                         const T* weight) = delete;
 
 } // namespace cairn
 
@@ -8905,9 +8767,7 @@ namespace detail {
 template <class T>
 struct normalize {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const {
-    x = (x - mean) * inverse * weight + bias;
-  }
+  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
 };
 
 // One row's share of the gradients of weight and bias.
@@ -8932,8 +8792,8 @@ struct normalize_derivative {
 } // namespace detail
 
 template <class T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        T* statistics, const T* input, const T* weight, const T* bias) {
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
+                        const T* input, const T* weight, const T* bias) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
@@ -8954,9 +8814,8 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
-                         const T* statistics, const T* weight) {
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
@@ -8992,10 +8851,8 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
       return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
     };
     const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
-                                            static_cast<T>(product / count)};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features},
-                         std::array{dy, x, weight});
+    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
   });
 }
 
@@ -9038,9 +8895,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) {
-    return *reinterpret_cast<const loose*>(p);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);
     if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
@@ -9059,9 +8914,7 @@ struct avx2_register {
     else return __builtin_ia32_vfmaddpd256(x, y, z);
   }
   // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) {
-    return x <= 0 ? vector{} : y;
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
 };
 
 } // namespace cairn::detail
@@ -9086,8 +8939,8 @@ struct epilogue {
   activation then = activation::none; // applied after the bias
   matrix<const T> addend{};           // like c, or data null; may be c itself
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
-  T* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
-                         // bias gradient, which comes along with its weight gradient
+  T* row_sums = nullptr;              // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+                                      // bias gradient, which comes along with its weight gradient
 };
 
 // c is overwritten with the product of op(a) and op(b).
@@ -9106,8 +8959,7 @@ struct epilogue {
 // for any number of threads, but the last bits of the product are others; with a CBLAS also for other numbers of rows.
 template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-            std::type_identity_t<matrix<const T>> b, transpose form,
-            const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+            std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn
 
@@ -9123,8 +8975,7 @@ struct product_size {
 
 // The extents of a product, or an error that names what does not fit.
 template <class T>
-product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form,
-                             const epilogue<T>& then) {
+product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
   const bool first = form == transpose::first;
   const bool second = form == transpose::second;
   const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
@@ -9136,13 +8987,12 @@ product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, 
   if (fits && like_c(then.addend) && like_c(then.mask)) [[likely]]
     return size;
   if (!fits)
-    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " +
-                extents(a.rows, a.columns) + (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) +
-                (second ? "^T" : "") + "; give matrices (m, n) = (m, k) x (k, n)");
+    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " + extents(a.rows, a.columns) +
+                (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) + (second ? "^T" : "") +
+                "; give matrices (m, n) = (m, k) x (k, n)");
   const matrix<const T> wrong = like_c(then.addend) ? then.mask : then.addend;
   throw error(std::string("matmul: the epilogue's ") + (like_c(then.addend) ? "mask" : "addend") + " is " +
-              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) +
-              "; they must be alike");
+              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
 }
 
 } // namespace detail
@@ -9169,8 +9019,8 @@ struct product {
   epilogue<T> then{};
 
   product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
-      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1),
-        b(b_.data), b_step(b_.stride), b_column(1), c(c_), then(then_) {
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
     if (form == transpose::first) a_row = 1, a_step = a_.stride;
     if (form == transpose::second) b_step = 1, b_column = b_.stride;
     if (size.k == 0) { // nothing will be read; operands without memory must not be moved through, though
@@ -9273,20 +9123,18 @@ struct CAIRN_TILE {
 
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  step(vector* sums, const T* a, std::size_t a_row, const T* b, mask lanes, std::index_sequence<I...>,
-       std::index_sequence<J...>) {
-    const vector right[Columns] = {
-        (Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])),
-     ...);
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
+                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::index_sequence<J...>) {
+    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is under way, the sum of those before it waits in memory, in the first-level
   // cache: there are no registers left. That is 2 instructions more for each result and chain.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  reduce(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...> all) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
     const std::size_t a_row = s.whole->a_row;
     const std::size_t a_step = s.whole->a_step;
@@ -9336,16 +9184,14 @@ struct CAIRN_TILE {
 
   // The epilogue, each part for all results at once: one test of a pointer serves the tile.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  finish(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...>) {
     const product<T>& whole = *s.whole;
     const epilogue<T>& then = whole.then;
     if (s.carry != nullptr) {
       T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
       if (s.reads_carry)
-        ((sums[I] =
-              Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])),
-         ...);
+        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
       if (s.writes_carry) {
         (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
         return;
@@ -9355,27 +9201,23 @@ struct CAIRN_TILE {
       const T* const bias = then.bias + s.column;
       ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
     }
-    if (then.then == activation::relu)
-      ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
+    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
     if (then.addend.data != nullptr) {
       const std::size_t stride = then.addend.stride;
       const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))),
-       ...);
+      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
     }
     if (then.mask.data != nullptr) {
       const std::size_t stride = then.mask.stride;
       const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])),
-       ...);
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
     }
     const std::size_t stride = whole.c.stride;
     T* const c = whole.c.data + row * stride + s.column;
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row,
-                                                                    mask lanes) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
     reduce(sums, s, row, lanes, all);
@@ -9390,8 +9232,7 @@ template <class Register, class T, std::size_t Rows, std::size_t Columns, bool P
 CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
   std::size_t row = s.row_begin;
-  for (; row + Rows <= s.row_end; row += Rows)
-    avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
+  for (; row + Rows <= s.row_end; row += Rows) avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
   for (; row + 2 <= s.row_end; row += 2) avx2_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
   if (row < s.row_end) avx2_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
 }
@@ -9522,8 +9363,8 @@ private:
 // Packs `columns` rows of a matrix of which the product wants the transpose: to[p * width + j] = from[j *
 // stride + p], zero for j in [columns, width). width is a multiple of a register's.
 template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride,
-                                            std::size_t columns, std::size_t depth) {
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                            std::size_t depth) {
   constexpr std::size_t side = avx2_register<T>::width;
   constexpr std::size_t piece = 256 / sizeof(T);
   // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
@@ -9535,10 +9376,8 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
       const std::size_t count = columns > j ? columns - j : 0;
       std::size_t p = begin;
       if (count >= side)
-        for (; p + side <= end; p += side)
-          turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side)
-        turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
+      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
     }
   }
 }
@@ -9546,13 +9385,12 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
 // Packs `columns` columns of a matrix that the product wants as it is: to[p * width + j] = from[p * stride +
 // j].
 template <class T>
-CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride,
-                                 std::size_t columns, std::size_t depth) {
+CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                 std::size_t depth) {
   using registers = avx2_register<T>;
   for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
     std::size_t j = 0;
-    for (; j + registers::width <= columns; j += registers::width)
-      registers::store(to + j, registers::load(from + j));
+    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
     for (; j < width; j += registers::width)
       registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
   }
@@ -9567,7 +9405,7 @@ struct column_sums {
   alignas(32) double totals[columns];
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
-                                                     typename registers::mask lanes) {
+                                                    typename registers::mask lanes) {
     using four = typename simd<T, 4 * sizeof(T)>::loose;
     using totals_of_four = typename simd<double, 32>::loose;
     for (double& total : totals) total = 0;
@@ -9585,16 +9423,15 @@ struct column_sums {
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
       for (std::size_t j = 0; j < columns; j += 4)
-        *reinterpret_cast<totals_of_four*>(totals + j) += __builtin_convertvector(
-            *reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+        *reinterpret_cast<totals_of_four*>(totals + j) +=
+            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
     }
   }
 };
 
 // to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
 template <class T>
-CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns,
-                                        std::size_t depth) {
+CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
   constexpr std::size_t width = avx2_register<T>::width;
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {
@@ -9633,9 +9470,7 @@ struct avx2_kernels {
   // How many of the columns that are left the next sliver takes, and how wide it lies when packed.
   static constexpr std::size_t widest = 3 * registers::width;
   static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest             ? widest
-           : left >= registers::width ? left / registers::width * registers::width
-                                      : left;
+    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
   }
   static constexpr std::size_t packed_width(std::size_t columns) {
     return (columns + registers::width - 1) / registers::width * registers::width;
@@ -9649,12 +9484,11 @@ struct avx2_kernels {
     return avx2_rows<registers, T, 8, 1, true>(s);
   }
 
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
   }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     pack_transposed_avx2(to, width, from, stride, columns, depth);
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
@@ -9685,14 +9519,10 @@ struct avx512_register {
   static constexpr std::size_t width = simd<T, Bytes>::width;
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
-    return static_cast<mask>((1U << n) - 1U);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) {
-    return *reinterpret_cast<const loose*>(p);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
     if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
     else if constexpr (sizeof(vector) == 64) return __builtin_ia32_loadupd512_mask(p, vector{}, m);
@@ -9715,9 +9545,7 @@ struct avx512_register {
     else return avx2_register<T>::multiply_add(x, y, z);
   }
   // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) {
-    return x <= 0 ? vector{} : y;
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
 
 private:
   // A mask of all elements: g++ takes one of 16 as signed, clang as unsigned.
@@ -9778,20 +9606,18 @@ struct CAIRN_TILE {
 
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  step(vector* sums, const T* a, std::size_t a_row, const T* b, mask lanes, std::index_sequence<I...>,
-       std::index_sequence<J...>) {
-    const vector right[Columns] = {
-        (Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])),
-     ...);
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
+                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::index_sequence<J...>) {
+    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is under way, the sum of those before it waits in memory, in the first-level
   // cache: there are no registers left. That is 2 instructions more for each result and chain.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  reduce(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...> all) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
     const std::size_t a_row = s.whole->a_row;
     const std::size_t a_step = s.whole->a_step;
@@ -9841,16 +9667,14 @@ struct CAIRN_TILE {
 
   // The epilogue, each part for all results at once: one test of a pointer serves the tile.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  finish(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...>) {
     const product<T>& whole = *s.whole;
     const epilogue<T>& then = whole.then;
     if (s.carry != nullptr) {
       T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
       if (s.reads_carry)
-        ((sums[I] =
-              Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])),
-         ...);
+        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
       if (s.writes_carry) {
         (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
         return;
@@ -9860,27 +9684,23 @@ struct CAIRN_TILE {
       const T* const bias = then.bias + s.column;
       ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
     }
-    if (then.then == activation::relu)
-      ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
+    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
     if (then.addend.data != nullptr) {
       const std::size_t stride = then.addend.stride;
       const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))),
-       ...);
+      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
     }
     if (then.mask.data != nullptr) {
       const std::size_t stride = then.mask.stride;
       const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])),
-       ...);
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
     }
     const std::size_t stride = whole.c.stride;
     T* const c = whole.c.data + row * stride + s.column;
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row,
-                                                                    mask lanes) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
     reduce(sums, s, row, lanes, all);
@@ -9947,12 +9767,11 @@ struct avx512_kernels {
     return avx512_rows<narrow, T, 1, true>(s);
   }
 
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
   }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     pack_transposed_avx2(to, width, from, stride, columns, depth);
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
@@ -10037,8 +9856,7 @@ template <class Kernels, class T>
 void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_end) {
   T* const sums = whole.then.row_sums;
   if (whole.a_row == 1) { // neighbouring rows are neighbours in memory
-    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin,
-                         whole.size.k);
+    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin, whole.size.k);
     return;
   }
   for (std::size_t i = row_begin; i < row_end; ++i) {
@@ -10103,8 +9921,7 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
       } while (p < k);
     }
   }
-  if (whole.then.row_sums != nullptr && part.column_begin == 0)
-    sum_rows<Kernels>(whole, part.row_begin, part.row_end);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
 }
 
 } // namespace cairn::detail
@@ -10158,8 +9975,7 @@ void finish_vector(const product<T>& whole, std::size_t row, std::size_t column,
 // The epilogue, and the place in c, of `columns` finished sums of one row: for kernels that have them in
 // memory.
 template <class T>
-void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns,
-                const T* sums) {
+void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns, const T* sums) {
   constexpr std::size_t width = plain_vector<T>::width;
   const epilogue<T>& then = whole.then;
   std::size_t j = 0;
@@ -10206,17 +10022,14 @@ struct plain_kernels {
     for (; row < s.row_end; ++row) tile<1>(s, row);
   }
 
-  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     for (std::size_t p = 0; p < depth; ++p)
-      for (std::size_t j = 0; j < to_width; ++j)
-        to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
+      for (std::size_t j = 0; j < to_width; ++j) to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
   }
-  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     for (std::size_t j = 0; j < to_width; ++j)
-      for (std::size_t p = 0; p < depth; ++p)
-        to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
+      for (std::size_t p = 0; p < depth; ++p) to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     std::size_t j = 0;
@@ -10244,8 +10057,7 @@ private:
   }
 
   template <std::size_t... I>
-  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
-                                                   std::index_sequence<I...>) {
+  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
     const std::size_t a_row = s.whole->a_row;
     const T* a = s.a + row * a_row;
     const T* b = s.b;
@@ -10315,12 +10127,12 @@ inline constexpr std::size_t blas_square = 256;
 // c(m, n), rows n apart, = op(a) x op(b): the two names that a CBLAS has for it, as overloads.
 inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
 
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a,
-                      int a_stride, const float* b, int b_stride, float* c) {
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a, int a_stride,
+                      const float* b, int b_stride, float* c) {
   cblas_sgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0F, a, a_stride, b, b_stride, 0.0F, c, n);
 }
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a,
-                      int a_stride, const double* b, int b_stride, double* c) {
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a, int a_stride,
+                      const double* b, int b_stride, double* c) {
   cblas_dgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0, a, a_stride, b, b_stride, 0.0, c, n);
 }
 
@@ -10334,13 +10146,11 @@ void multiply_with_blas(const product<T>& whole, const rectangle& part, std::spa
   const bool second = whole.form == transpose::second;
   call_blas(blas_transpose(first), blas_transpose(second), static_cast<int>(part.row_end - part.row_begin),
             static_cast<int>(columns), static_cast<int>(whole.size.k), whole.a + part.row_begin * whole.a_row,
-            static_cast<int>(first ? whole.a_step : whole.a_row),
-            whole.b + part.column_begin * whole.b_column,
+            static_cast<int>(first ? whole.a_step : whole.a_row), whole.b + part.column_begin * whole.b_column,
             static_cast<int>(second ? whole.b_column : whole.b_step), sums);
   for (std::size_t i = part.row_begin; i < part.row_end; ++i)
     finish_row(whole, i, part.column_begin, columns, sums + (i - part.row_begin) * columns);
-  if (whole.then.row_sums != nullptr && part.column_begin == 0)
-    sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
 }
 
 // The whole product by a BLAS, one square a part.
@@ -10351,9 +10161,7 @@ void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
   queue.parallel_for(across * down, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t i = part / across * blas_square;
     const std::size_t j = part % across * blas_square;
-    multiply_with_blas(
-        whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)},
-        scratch);
+    multiply_with_blas(whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)}, scratch);
   });
 }
 
@@ -10376,8 +10184,7 @@ inline constexpr std::size_t operations_worth_threads = 1'000'000;
 
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T>
-void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part,
-                  std::span<std::byte> scratch) {
+void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
 #if CAIRN_X86
   if (isa == instruction_set::avx512) return multiply<avx512_kernels<T>>(whole, part, scratch);
   if (isa == instruction_set::avx2) return multiply<avx2_kernels<T>>(whole, part, scratch);
@@ -10397,8 +10204,7 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
-  const std::size_t step =
-      std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
+  const std::size_t step = std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
   const std::size_t parts = std::max<std::size_t>(1, (extent + step - 1) / step);
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * step;
@@ -10411,9 +10217,8 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
 
 // c = epilogue(op(a) x op(b)): see matmul.hpp.
 template <class T>
-void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-            std::type_identity_t<matrix<const T>> b, transpose form,
-            const std::type_identity_t<epilogue<T>>& then = {}) {
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   const detail::product<T> whole(c, a, b, form, then);
   const detail::instruction_set isa = detail::widest_instruction_set();
 #if CAIRN_WITH_BLAS
@@ -10439,8 +10244,8 @@ namespace cairn {
 //
 // All are `count` elements; of none the loss is 0.
 template <class T>
-void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-                        const T* output, const T* targets) = delete;
+void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                        const T* targets) = delete;
 
 } // namespace cairn
 
@@ -10461,8 +10266,8 @@ struct squared_error_derivative {
 } // namespace detail
 
 template <class T>
-void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count,
-                        const T* output, const T* targets) {
+void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                        const T* targets) {
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const y = output + begin;
     const T* const t = targets + begin;
@@ -10493,8 +10298,8 @@ void relu_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 // dx = y <= 0 ? 0 : dy, as a product with a mask does it: the derivative at 0 is 0, and where y is NaN dy comes through,
 // as in torch. The input gradient may lie on the output gradient.
 template <class T>
-void relu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* output) = delete;
+void relu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* output) = delete;
 
 } // namespace cairn
 
@@ -10528,10 +10333,8 @@ void relu_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void relu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  detail::elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
+void relu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  detail::elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient}, std::array{output_gradient, output});
 }
 
 } // namespace cairn
@@ -10576,9 +10379,7 @@ namespace detail {
 template <class T>
 struct sgd_element {
   sgd_coefficients<T> c;
-  [[gnu::always_inline]] inline void operator()(T& p, T g) const {
-    p -= c.learning_rate * (c.scale * g + c.weight_decay * p);
-  }
+  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (c.scale * g + c.weight_decay * p); }
 };
 
 template <class T, bool Nesterov>
@@ -10602,10 +10403,8 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
   const std::array results{parameters, velocity};
   const std::array sources{p, v, gradients};
   if (c.momentum == T{0})
-    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters},
-                        std::array{p, gradients});
-  else if (c.nesterov)
-    detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
+    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters}, std::array{p, gradients});
+  else if (c.nesterov) detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
   else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
 }
 
@@ -10624,8 +10423,8 @@ void sigmoid_forward(detail::queue_without_this_op, std::size_t count, T* output
 
 // dx = dy y (1 - y). The input gradient may lie on the output gradient.
 template <class T>
-void sigmoid_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                      const T* output_gradient, const T* output) = delete;
+void sigmoid_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                      const T* output) = delete;
 
 } // namespace cairn
 
@@ -10659,8 +10458,7 @@ void sigmoid_forward(cpu::queue& queue, std::size_t count, T* output, const T* i
 }
 
 template <class T>
-void sigmoid_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                      const T* output) {
+void sigmoid_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
   detail::elementwise(queue, count, detail::sigmoid_derivative{}, std::array{input_gradient},
                       std::array{output_gradient, output});
 }
@@ -10680,8 +10478,8 @@ namespace cairn {
 //
 // All are `count` elements; of none the loss is 0.
 template <class T>
-void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-               const T* output, const T* targets, double beta) = delete;
+void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+               const T* targets, double beta) = delete;
 
 } // namespace cairn
 
@@ -10715,8 +10513,8 @@ struct smooth_error_derivative {
 } // namespace detail
 
 template <class T>
-void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const T* targets, double beta) {
+void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+               double beta) {
 
   if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
   const T at = static_cast<T>(beta), share = static_cast<T>(1 / static_cast<double>(count));
@@ -10764,8 +10562,7 @@ namespace detail {
 
 // Reading a logit that is not there must not happen, whatever a data file says.
 template <std::integral Target>
-void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
-                   const std::int64_t* ignored = nullptr) {
+void check_classes(const Target* targets, std::size_t rows, std::size_t classes, const std::int64_t* ignored = nullptr) {
   for (std::size_t row = 0; row < rows; ++row) {
     const Target target = targets[row];
     if (std::cmp_greater_equal(+target, 0) && std::cmp_less(+target, classes)) [[likely]]
@@ -10839,8 +10636,7 @@ struct cross_entropy {
       sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) {
-      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result},
-                   std::array<const T*, 1>{result});
+      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
       result[target(row)] -= static_cast<T>(share);
     }
     return std::log(sum) - chosen;
@@ -10864,8 +10660,7 @@ struct cross_entropy {
         chosen[row] = distance(begin + row, most);
         for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
       }
-      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own},
-                   std::array<const T*, 1>{own});
+      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own}, std::array<const T*, 1>{own});
       for (std::size_t row = 0; row < count; ++row) {
         const T* const e = own + row * classes;
         double sum = 0;
@@ -10943,9 +10738,8 @@ struct cross_entropy_with_options {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
       const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
-      const auto weighted = [weights, distance](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(weights[c]) * distance(c);
-      };
+      const auto weighted = [weights, distance](std::size_t c)
+                                __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
       if (spread != 0) // before the exponentials may take the place of the logits
         distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
@@ -10953,14 +10747,12 @@ struct cross_entropy_with_options {
     }
     if (result != nullptr) {
       const T* const e = result;
-      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes,
-                   std::array{result}, std::array{e});
+      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes, std::array{result}, std::array{e});
       const T even = static_cast<T>(share * spread);
       if (spread != 0 && options.class_weights == nullptr)
         run_elements(set, lowered<T>{even}, classes, std::array{result}, std::array{e});
       else if (spread != 0)
-        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result},
-                     std::array{e, options.class_weights});
+        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result}, std::array{e, options.class_weights});
       result[target(row)] -= static_cast<T>(share * own_share);
     }
     return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
@@ -10973,8 +10765,8 @@ inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size
 } // namespace detail
 
 template <class T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
-                           std::type_identity_t<matrix<const T>> logits, const Target* targets) {
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   detail::check_classes(targets, rows, classes);
   using call = detail::cross_entropy<T, Target>;
@@ -10991,13 +10783,12 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
 }
 
 template <class T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
-                           std::type_identity_t<matrix<const T>> logits, const Target* targets,
-                           const std::type_identity_t<cross_entropy_options<T>>& options) {
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   detail::check_classes(targets, rows, classes, &options.ignore_index);
-  detail::cross_entropy_with_options<T, Target> own{
-      logits.data, output_gradient, targets, classes, options, detail::widest_for_elements()};
+  detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
+                                                    classes,     options,         detail::widest_for_elements()};
   own.prepare(rows);
   const std::size_t grain = detail::rows_at_once(classes);
   const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
@@ -11054,8 +10845,8 @@ void tanh_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 
 // dx = dy (1 - y^2). The input gradient may lie on the output gradient.
 template <class T>
-void tanh_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* output) = delete;
+void tanh_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* output) = delete;
 
 } // namespace cairn
 
@@ -11089,10 +10880,8 @@ void tanh_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  detail::elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
+void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  detail::elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient}, std::array{output_gradient, output});
 }
 
 } // namespace cairn
@@ -11112,8 +10901,7 @@ namespace cairn::detail {
 
 // Dropout as its documentation says it, one element after another: the oracle for every kernel.
 template <class T>
-void dropout_reference(std::size_t count, T* result, const T* x, const random_key& key,
-                       const dropout_rate& rate) {
+void dropout_reference(std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
   for (std::size_t i = 0; i < count; ++i)
     result[i] = x[i] * (random_bits(key, i) < rate.threshold ? T{0} : static_cast<T>(rate.scale));
 }
@@ -11127,17 +10915,12 @@ namespace cairn::detail {
 // The product as its documentation says it, one element after another: the oracle for every kernel. Kernels
 // with fused multiply-add give these bits; others differ from them by rounding.
 template <class T>
-void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                      std::type_identity_t<matrix<const T>> b, transpose form,
-                      const std::type_identity_t<epilogue<T>>& then = {}) {
+void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   const auto [m, n, k] = checked_product(c, a, b, form, then);
   const std::size_t block = reduction_block(k);
-  const auto left = [&](std::size_t i, std::size_t p) {
-    return form == transpose::first ? a(p, i) : a(i, p);
-  };
-  const auto right = [&](std::size_t p, std::size_t j) {
-    return form == transpose::second ? b(j, p) : b(p, j);
-  };
+  const auto left = [&](std::size_t i, std::size_t p) { return form == transpose::first ? a(p, i) : a(i, p); };
+  const auto right = [&](std::size_t p, std::size_t j) { return form == transpose::second ? b(j, p) : b(p, j); };
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       T sum = 0;
@@ -11187,8 +10970,7 @@ namespace cairn {
 namespace detail {
 
 template <class Queue, class T>
-concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
-                                  matrix<const T> from) {
+concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
   copy(queue, count, y, x);
   copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
@@ -11196,10 +10978,9 @@ concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T
 };
 
 template <class Queue, class T>
-concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
-                                   matrix<const T> from, const epilogue<T>& then, const random_key& key,
-                                   const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums,
-                                   const std::int32_t* indices) {
+concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                   const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
+                                   const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
@@ -11221,9 +11002,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
 };
 
 template <class Queue, class T>
-concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from,
-                                   double* loss, const std::int32_t* labels,
-                                   const cross_entropy_options<T>& options) {
+concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss,
+                                   const std::int32_t* labels, const cross_entropy_options<T>& options) {
   softmax_cross_entropy(queue, loss, y, from, labels);
   softmax_cross_entropy(queue, loss, y, from, labels, options);
   bce_with_logits(queue, loss, y, count, x, x);
@@ -11243,8 +11023,8 @@ concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const
 } // namespace detail
 
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> &&
-    detail::computes_losses<Queue, T> && detail::computes_updates<Queue, T>;
+concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> && detail::computes_losses<Queue, T> &&
+                  detail::computes_updates<Queue, T>;
 
 } // namespace cairn
 
@@ -11303,9 +11083,7 @@ struct rank_call {
   void* data = nullptr;  // this rank's span
   std::size_t count = 0; // elements; bytes for a broadcast
 
-  bool matches(const rank_call& other) const {
-    return what == other.what && root == other.root && count == other.count;
-  }
+  bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {
     if (what == kind::broadcast) return 1;
     return what == kind::sum_float ? sizeof(float) : sizeof(double);
@@ -11354,9 +11132,7 @@ public:
   bool has_room(std::uint64_t call) const { return call < capacity_ || over(call - capacity_); }
 
   // What the rank asked for. To be read only between its post() and the end of the call.
-  const rank_call& asked(int rank, std::uint64_t call) const {
-    return lane_of(rank).posted[call % capacity_];
-  }
+  const rank_call& asked(int rank, std::uint64_t call) const { return lane_of(rank).posted[call % capacity_]; }
 
   // By the rank itself, if there is room. True for the last rank to post this call: it has to publish it, and
   // sees all that the others wrote before their post().
@@ -11408,8 +11184,7 @@ public:
   void carry_out(const piece& taken) const {
     const auto what = asked(0, taken.call).what;
     if (taken.first == taken.last) return; // an empty span may have no address
-    if (what == rank_call::kind::sum_float)
-      sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
+    if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
     else if (what == rank_call::kind::sum_double)
       sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
@@ -11461,8 +11236,7 @@ private:
 
   void broadcast(const spans<std::byte>& bytes, int root, const piece& taken) const {
     for (int rank = 0; rank < size_; ++rank)
-      if (rank != root)
-        std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
+      if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
   }
 
   lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }
@@ -11505,9 +11279,7 @@ struct queue_of_any_device {};
 // Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
 // It must not outlive its span or its communicator.
 template <class P, class Queue = detail::queue_of_any_device>
-concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) {
-  p.wait(queue);
-};
+concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
 
 namespace detail {
 
@@ -11556,9 +11328,8 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
 template <class C, class Queue = detail::queue_of_any_device>
-concept communicator =
-    detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
-    detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
+concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
+                       detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
 namespace detail {
 
@@ -11573,8 +11344,7 @@ std::size_t ranks_here(const C& comm) {
 
 // What C's all_reduce of a span of T returns: to keep one for each bucket.
 template <class C, class T, class Queue = detail::queue_of_any_device>
-using pending_of =
-    decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
+using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
 
 } // namespace cairn
 
@@ -11583,13 +11353,9 @@ using pending_of =
 namespace cairn::detail {
 
 template <class C, class Queue, class T>
-concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) {
-  c.all_reduce(queue, span);
-};
+concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all_reduce(queue, span); };
 template <class C, class Queue>
-concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) {
-  c.broadcast(queue, bytes, 0);
-};
+concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
 
 // How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
 template <class C, class Queue>
@@ -11605,28 +11371,23 @@ constexpr int communicator_steps() {
 struct communicator_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::steps != 0,
-        "ddp: this type is no communicator: expected static constexpr std::string_view name = \"...\" and, "
-        "after it, rank, size, all_reduce and broadcast; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 1,
-                  "ddp: rank or size of this communicator is missing or has another signature, expected "
-                  "int rank() const and int size() const; see checked_communicator<type, queue>");
-    static_assert(
-        Checked::steps != 2,
-        "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
-        "called as all_reduce(queue, std::span<T>) for float and for double; see "
-        "checked_communicator<type, queue>");
-    static_assert(
-        Checked::steps != 3,
-        "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
-        "called as broadcast(queue, std::span<std::byte>, int root); see "
-        "checked_communicator<type, queue>");
-    static_assert(
-        Checked::steps != 4,
-        "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
-        "type with a default constructor and void wait(queue); see "
-        "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 0,
+                  "ddp: this type is no communicator: expected static constexpr std::string_view name = \"...\" and, "
+                  "after it, rank, size, all_reduce and broadcast; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
+                                       "int rank() const and int size() const; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 2,
+                  "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
+                  "called as all_reduce(queue, std::span<T>) for float and for double; see "
+                  "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 3,
+                  "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
+                  "called as broadcast(queue, std::span<std::byte>, int root); see "
+                  "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 4,
+                  "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
+                  "type with a default constructor and void wait(queue); see "
+                  "checked_communicator<type, queue>");
     return Checked::steps == 5;
   }
 };
@@ -11672,8 +11433,7 @@ public:
   class [[nodiscard]] ticket {
   public:
     ticket() = default;
-    ticket(ticket&& other) noexcept
-        : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
+    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
     ticket& operator=(ticket&& other) noexcept {
       inner_ = std::move(other.inner_);
       fails_ = std::exchange(other.fails_, false);
@@ -11701,7 +11461,11 @@ public:
 
   int rank() const { return inner_.rank(); }
   int size() const { return inner_.size(); }
-  int local_size() const requires detail::knows_its_machine<Inner> { return inner_.local_size(); }
+  int local_size() const
+    requires detail::knows_its_machine<Inner>
+  {
+    return inner_.local_size();
+  }
 
   template <class Queue>
   auto all_reduce(Queue& queue, std::span<float> span) {
@@ -11716,7 +11480,11 @@ public:
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
 
-  void recover() requires requires(Inner& inner) { inner.recover(); } { inner_.recover(); }
+  void recover()
+    requires requires(Inner& inner) { inner.recover(); }
+  {
+    inner_.recover();
+  }
 
 private:
   template <class Start>
@@ -11724,8 +11492,7 @@ private:
     const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
     if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
     if (now == injected_fault::kind::fails_to_start)
-      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) +
-                  " fails to start, as was asked for");
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
     return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
   }
 
@@ -11756,9 +11523,7 @@ public:
       open_ = std::exchange(other.open_, false);
       return *this;
     }
-    ~ticket() {
-      assert((!open_ || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
-    }
+    ~ticket() { assert((!open_ || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for"); }
 
     template <class Queue>
     void wait(Queue&) {
@@ -11786,8 +11551,7 @@ public:
 
   template <class Queue>
   ticket broadcast(Queue&, std::span<std::byte>, int root) {
-    if (root != 0)
-      throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
+    if (root != 0) throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
     return ticket(true);
   }
 };
@@ -11816,8 +11580,7 @@ namespace cairn::detail {
 class thread_group {
 public:
   thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
-      : deadline_(deadline), calls_(size, capacity),
-        ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+      : deadline_(deadline), calls_(size, capacity), ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
     if (size == 1) return;
     try {
       for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
@@ -11839,9 +11602,8 @@ public:
     const std::uint64_t call = calls_.started(rank);
     if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
     if (!calls_.has_room(call))
-      throw input_error(
-          prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
-          " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
+      throw input_error(prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
+                        " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
     if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
@@ -11919,7 +11681,9 @@ public:
   void leave(int rank) {
     go_away(rank, presence::returned);
     if (dropped_by_.load() == rank) fail(dropped_text());
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     waiters_.notify_all(); // those that recover
   }
 
@@ -11929,8 +11693,7 @@ public:
       const std::lock_guard lock(mutex_);
       if (!thrown_) {
         thrown_ = std::move(thrown);
-        thrown_text_ =
-            "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
+        thrown_text_ = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
       }
     }
     fail("rank " + std::to_string(rank) + " threw: " + what);
@@ -11987,8 +11750,8 @@ private:
     const rank_call& first = calls_.asked(0, call);
     for (int rank = 1; rank < size(); ++rank)
       if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
-        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " +
-                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
+        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " + first.text() +
+                        " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
                     fault_kind::different);
     const std::uint64_t pieces = calls_.publish(call);
     if (size() == 1) { // no other threads: the call is over before it has returned
@@ -11997,8 +11760,7 @@ private:
     }
     // A rank that waits for this call has nothing else to do: a small call is left to it alone.
     bool awaited = false;
-    for (int rank = 0; rank < size(); ++rank)
-      awaited = awaited || state_of(rank).waits_before.load() > call;
+    for (int rank = 0; rank < size(); ++rank) awaited = awaited || state_of(rank).waits_before.load() > call;
     if (awaited) wake(waiting_, waiters_);
     if (!awaited || pieces > 1) wake(idle_, idlers_, pieces > 1);
   }
@@ -12007,7 +11769,9 @@ private:
   // the notice not to come too early.
   void wake(const std::atomic<int>& sleepers, std::condition_variable& bed, bool all = true) {
     if (sleepers.load() == 0) return;
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     all ? bed.notify_all() : bed.notify_one();
   }
 
@@ -12015,9 +11779,8 @@ private:
   bool sleep(int rank, std::uint64_t call, clock::time_point give_up) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1);
-    const bool woken = waiters_.wait_until(lock, give_up, [&] {
-      return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1));
-    });
+    const bool woken = waiters_.wait_until(
+        lock, give_up, [&] { return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1)); });
     waiting_.fetch_sub(1);
     return woken;
   }
@@ -12075,8 +11838,7 @@ private:
     state_of(rank).where.store(where);
     any_away_.store(true);
     for (int other = 0; other < size(); ++other)
-      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
-        fail(away_text(rank, other, calls));
+      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls) fail(away_text(rank, other, calls));
   }
   void check_that_none_is_away(int rank, std::uint64_t call) {
     for (int other = 0; other < size(); ++other)
@@ -12099,16 +11861,16 @@ private:
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
-    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " +
-           std::to_string(call + 1) + ", " + asked.text() + ": ";
+    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " + std::to_string(call + 1) +
+           ", " + asked.text() + ": ";
   }
   std::string dropped_text() const {
     return "rank " + std::to_string(dropped_by_.load()) + " gave up a call without waiting for it";
   }
   std::string away_text(int rank, int other, std::uint64_t calls) const {
     const bool returned = state_of(rank).where.load() == presence::returned;
-    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") +
-           std::to_string(calls) + " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
+    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") + std::to_string(calls) +
+           " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
   }
   std::string late_text(std::uint64_t call) const {
     if (dropped_by_.load() >= 0) return dropped_text();
@@ -12116,8 +11878,7 @@ private:
     std::string late;
     for (int rank = 0; rank < size(); ++rank)
       if (const std::uint64_t calls = calls_.started(rank); calls <= call)
-        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) +
-                " calls started)";
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
     const std::string number = "call " + std::to_string(call + 1);
     if (late.empty()) return number + " was started by all ranks, but was not over" + within;
     return number + " was not started by " + late + within;
@@ -12181,8 +11942,7 @@ public:
   class [[nodiscard]] ticket {
   public:
     ticket() = default;
-    ticket(ticket&& other) noexcept
-        : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
+    ticket(ticket&& other) noexcept : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
     ticket& operator=(ticket&& other) noexcept {
       ticket replaced(std::move(*this));
       group_ = std::exchange(other.group_, nullptr);
@@ -12207,8 +11967,7 @@ public:
 
   private:
     friend class thread_rank;
-    ticket(thread_group& group, int rank, std::uint64_t call)
-        : group_(&group), rank_(rank), call_(call) {}
+    ticket(thread_group& group, int rank, std::uint64_t call) : group_(&group), rank_(rank), call_(call) {}
 
     thread_group* group_ = nullptr;
     int rank_ = 0;
@@ -12235,7 +11994,7 @@ public:
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
       throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
-                  std::to_string(size() - 1));
+                        std::to_string(size() - 1));
     return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
 
@@ -12377,7 +12136,7 @@ struct backward_call {
   tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> gradients{}; // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<T> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
   tensors<const T> buffers{}; // as the step's forward left them
   tensors<const T> tape{};
   tensors<T> workspace{};
@@ -12462,9 +12221,7 @@ struct BatchNorm1d {
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features;
-  }
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
@@ -12483,9 +12240,7 @@ struct BatchNorm1d {
   }
 
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
-  static constexpr work flops(const arguments& in) {
-    return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()};
-  }
+  static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
@@ -12505,9 +12260,8 @@ struct BatchNorm1d {
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0],
-                        call.gradients.sums(0), call.gradients.sums(1), call.output_gradients[0], call.inputs[0],
-                        call.tape.sums(0), call.parameters[0]);
+    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients.sums(0),
+                        call.gradients.sums(1), call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:
@@ -12524,27 +12278,21 @@ private:
 namespace cairn::detail {
 
 template <class L, class Queue, class T>
-concept has_forward = requires(Queue& queue, const forward_call<T>& call) {
-  L::forward(queue, call);
-};
+concept has_forward = requires(Queue& queue, const forward_call<T>& call) { L::forward(queue, call); };
 template <class L, class Queue, class T>
-concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
-  L::backward(queue, call);
-};
+concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L::backward(queue, call); };
 
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::forward,
-        "layer: forward is missing or has another signature, expected template <class Queue, class T> "
-        "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
-        "number>");
-    static_assert(
-        Checked::backward || !Checked::forward,
-        "layer: backward is missing or has another signature, expected template <class Queue, class T> "
-        "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
-        "number>");
+    static_assert(Checked::forward,
+                  "layer: forward is missing or has another signature, expected template <class Queue, class T> "
+                  "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
+                  "number>");
+    static_assert(Checked::backward || !Checked::forward,
+                  "layer: backward is missing or has another signature, expected template <class Queue, class T> "
+                  "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
+                  "number>");
     return Checked::forward && Checked::backward;
   }
 };
@@ -12570,8 +12318,8 @@ namespace detail {
 // All names that a layer may have. In a class derived from a layer and from these a name that both have is ambiguous:
 // that tells whether the layer has it, in whatever form.
 struct names_of_layers {
-  int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops,
-      in_place, reshapes, fuses, adds, strided, skips_gradients, as_activation;
+  int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
+      reshapes, fuses, adds, strided, skips_gradients, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -12581,53 +12329,60 @@ template <class L>
 concept final_layer = std::is_final_v<L>;
 
 template <class L>
-concept right_outputs = requires(const arguments& in) { { L::outputs(in) } -> std::convertible_to<tensor_list>; };
+concept right_outputs = requires(const arguments& in) {
+  { L::outputs(in) } -> std::convertible_to<tensor_list>;
+};
 template <class L>
 concept right_backward_reads = requires { typename std::integral_constant<reads, L::backward_reads>; };
 
 template <class L>
-concept right_accepts = requires(const arguments& in) { { L::accepts(in) } -> std::convertible_to<bool>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::accepts; };
+concept right_accepts = requires(const arguments& in) {
+  { L::accepts(in) } -> std::convertible_to<bool>;
+} || final_layer<L> || requires { &layer_and_names<L>::accepts; };
 template <class L>
-concept right_inputs = std::is_same_v<decltype(L::inputs), const tensor_list> || final_layer<L> ||
-                       requires { &layer_and_names<L>::inputs; };
+concept right_inputs =
+    std::is_same_v<decltype(L::inputs), const tensor_list> || final_layer<L> || requires { &layer_and_names<L>::inputs; };
 template <class L>
-concept right_takes = std::is_same_v<decltype(L::takes), const std::size_t> || final_layer<L> ||
-                      requires { &layer_and_names<L>::takes; };
+concept right_takes =
+    std::is_same_v<decltype(L::takes), const std::size_t> || final_layer<L> || requires { &layer_and_names<L>::takes; };
 template <class L>
-concept right_depends = requires { { L::depends(std::size_t{}, std::size_t{}) } -> std::same_as<bool>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::depends; };
+concept right_depends = requires {
+  { L::depends(std::size_t{}, std::size_t{}) } -> std::same_as<bool>;
+} || final_layer<L> || requires { &layer_and_names<L>::depends; };
 template <class L>
-concept right_parameters = requires(const arguments& in) { { L::parameters(in) } -> std::convertible_to<tensor_list>; } ||
-                           final_layer<L> || requires { &layer_and_names<L>::parameters; };
+concept right_parameters = requires(const arguments& in) {
+  { L::parameters(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::parameters; };
 template <class L>
-concept right_buffers = requires(const arguments& in) { { L::buffers(in) } -> std::convertible_to<tensor_list>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::buffers; };
+concept right_buffers = requires(const arguments& in) {
+  { L::buffers(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::buffers; };
 template <class L>
-concept right_tape = requires(const arguments& in) { { L::tape(in) } -> std::convertible_to<tensor_list>; } ||
-                     final_layer<L> || requires { &layer_and_names<L>::tape; };
+concept right_tape = requires(const arguments& in) {
+  { L::tape(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::tape; };
 template <class L>
-concept right_workspace =
-    requires(const arguments& in, pass why) { { L::workspace(in, why) } -> std::convertible_to<tensor_list>; } ||
-    final_layer<L> || requires { &layer_and_names<L>::workspace; };
+concept right_workspace = requires(const arguments& in, pass why) {
+  { L::workspace(in, why) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::workspace; };
 template <class L>
-concept right_flops = requires(const arguments& in) { { L::flops(in) } -> std::convertible_to<work>; } ||
-                      final_layer<L> || requires { &layer_and_names<L>::flops; };
+concept right_flops = requires(const arguments& in) {
+  { L::flops(in) } -> std::convertible_to<work>;
+} || final_layer<L> || requires { &layer_and_names<L>::flops; };
 template <class L>
-concept right_in_place = std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> ||
-                         requires { &layer_and_names<L>::in_place; };
+concept right_in_place =
+    std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> || requires { &layer_and_names<L>::in_place; };
 template <class L>
-concept right_reshapes = std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> ||
-                         requires { &layer_and_names<L>::reshapes; };
+concept right_reshapes =
+    std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> || requires { &layer_and_names<L>::reshapes; };
 template <class L>
-concept right_fuses = std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> ||
-                      requires { &layer_and_names<L>::fuses; };
+concept right_fuses =
+    std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> || requires { &layer_and_names<L>::fuses; };
 template <class L>
-concept right_adds = std::is_same_v<decltype(L::adds), const bool> || final_layer<L> ||
-                     requires { &layer_and_names<L>::adds; };
+concept right_adds = std::is_same_v<decltype(L::adds), const bool> || final_layer<L> || requires { &layer_and_names<L>::adds; };
 template <class L>
-concept right_strided = std::is_same_v<decltype(L::strided), const bool> || final_layer<L> ||
-                        requires { &layer_and_names<L>::strided; };
+concept right_strided =
+    std::is_same_v<decltype(L::strided), const bool> || final_layer<L> || requires { &layer_and_names<L>::strided; };
 template <class L>
 concept right_skips_gradients = std::is_same_v<decltype(L::skips_gradients), const bool> || final_layer<L> ||
                                 requires { &layer_and_names<L>::skips_gradients; };
@@ -12637,10 +12392,10 @@ concept right_as_activation = std::is_same_v<decltype(L::as_activation), const a
 
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
-    right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
-    right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
-    right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
+concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
+                      right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> &&
+                      right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
+                      right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
 } // namespace detail
 
@@ -12740,11 +12495,11 @@ struct scale {
 // What one element of a chain, a layer or a block, makes of the value that arrives there.
 struct description {
   bool accepts = false;
-  std::uint8_t takes = 1; // tensors, from the front
-  std::uint8_t gives = 0; // tensors that are made of these; what is behind them goes past
+  std::uint8_t takes = 1;                         // tensors, from the front
+  std::uint8_t gives = 0;                         // tensors that are made of these; what is behind them goes past
   std::array<tensor_set, most_tensors> depends{}; // by output: which of the taken inputs it has a derivative by
   value_list after{};                             // the whole value behind the element
-  tensor_set idle = 0; // outputs of a block each of which alone does not use every stage inside
+  tensor_set idle = 0;                            // outputs of a block each of which alone does not use every stage inside
 
   // Behind the outputs, what goes past.
   constexpr void pass_by(const value_list& value) {
@@ -12910,8 +12665,7 @@ struct Dropout : detail::dropout_message {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random,
-            rate);
+    dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random, rate);
   }
 };
 
@@ -12944,9 +12698,7 @@ struct Embedding {
     out.push_back(Width);
     return out;
   }
-  static constexpr tensor_list parameters(const arguments&) {
-    return {{"weight", {Vocabulary, Width}, initial::normal(1)}};
-  }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Vocabulary, Width}, initial::normal(1)}}; }
 
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
@@ -12960,8 +12712,8 @@ struct Embedding {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
-    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0),
-                       call.output_gradients[0], call.inputs.integers(0));
+    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0), call.output_gradients[0],
+                       call.inputs.integers(0));
   }
 };
 
@@ -13021,8 +12773,7 @@ struct GELU {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    gelu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                  call.inputs[0]);
+    gelu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.inputs[0]);
   }
 };
 
@@ -13125,8 +12876,7 @@ public:
   }
   bool written() const {
     bool all = true;
-    for (std::size_t k = 0; k < list_.count; ++k)
-      each(k, [&all](auto& x, std::size_t) { all = all && !is_unwritten(x); });
+    for (std::size_t k = 0; k < list_.count; ++k) each(k, [&all](auto& x, std::size_t) { all = all && !is_unwritten(x); });
     return all;
   }
   // Have these tensors the same bits? Two NaNs are equal, and 0 differs from -0. A list that is shorter is compared as far
@@ -13135,8 +12885,7 @@ public:
     for (std::size_t k = 0; k < list_.count && k < other.list_.count; ++k) {
       if (!contains(set, k) || (bytes(k) == 0 && other.bytes(k) == 0)) continue;
       if (bytes(k) != other.bytes(k)) return false;
-      if (std::memcmp(block_.data() + offsets_[k], other.block_.data() + other.offsets_[k], bytes(k)) != 0)
-        return false;
+      if (std::memcmp(block_.data() + offsets_[k], other.block_.data() + other.offsets_[k], bytes(k)) != 0) return false;
     }
     return true;
   }
@@ -13186,29 +12935,28 @@ struct layer_functions {
 
 template <layer L, class T>
 constexpr layer_functions<T> functions_of() {
-  return {.takes = taken_by<L>,
-          .backward_reads = L::backward_reads,
-          .skips_gradients = requires { requires L::skips_gradients; },
-          .describe = &describe<L>,
-          .outputs = [](const arguments& in) { return tensor_list(L::outputs(in)); },
-          .parameters = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::parameters(in); }) return L::parameters(in);
-            else return {};
-          },
-          .buffers = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::buffers(in); }) return L::buffers(in);
-            else return {};
-          },
-          .tape = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::tape(in); }) return L::tape(in);
-            else return {};
-          },
-          .workspace = [](const arguments& in, pass why) -> tensor_list {
-            if constexpr (requires { L::workspace(in, why); }) return L::workspace(in, why);
-            else return {};
-          },
-          .forward = [](cpu::queue& queue, const forward_call<T>& call) { L::forward(queue, call); },
-          .backward = [](cpu::queue& queue, const backward_call<T>& call) { L::backward(queue, call); }};
+  return {.takes = taken_by<L>, .backward_reads = L::backward_reads, .skips_gradients = requires {requires L::skips_gradients;
+}
+, .describe = &describe<L>, .outputs = [](const arguments& in) { return tensor_list(L::outputs(in)); },
+    .parameters = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::parameters(in); }) return L::parameters(in);
+      else return {};
+    },
+    .buffers = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::buffers(in); }) return L::buffers(in);
+      else return {};
+    },
+    .tape = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::tape(in); }) return L::tape(in);
+      else return {};
+    },
+    .workspace = [](const arguments& in, pass why) -> tensor_list {
+      if constexpr (requires { L::workspace(in, why); }) return L::workspace(in, why);
+      else return {};
+    },
+    .forward = [](cpu::queue& queue, const forward_call<T>& call) { L::forward(queue, call); },
+    .backward = [](cpu::queue& queue, const backward_call<T>& call) { L::backward(queue, call); }
+}; // namespace cairn::detail
 }
 
 } // namespace cairn::detail
@@ -13249,8 +12997,7 @@ guarded_tensors<T> spread(const guarded_tensors<T>& from, std::size_t rows, std:
   if (gap == 0) return from;
   guarded_tensors<T> to(with_gap(from.list(), gap), rows);
   const std::size_t width = from.list()[0].last();
-  for (std::size_t r = 0; r * width < from.size(0); ++r)
-    std::copy_n(from[0] + r * width, width, to[0] + r * (width + gap));
+  for (std::size_t r = 0; r * width < from.size(0); ++r) std::copy_n(from[0] + r * width, width, to[0] + r * (width + gap));
   for (std::size_t k = 1; k < from.list().count; ++k) to.assign(k, from.values(k));
   return to;
 }
@@ -13261,8 +13008,7 @@ guarded_tensors<T> gathered(const guarded_tensors<T>& from, const tensor_list& l
   if (gap == 0) return from;
   guarded_tensors<T> to(list, rows);
   const std::size_t width = list[0].last();
-  for (std::size_t r = 0; r * width < to.size(0); ++r)
-    std::copy_n(from[0] + r * (width + gap), width, to[0] + r * width);
+  for (std::size_t r = 0; r * width < to.size(0); ++r) std::copy_n(from[0] + r * (width + gap), width, to[0] + r * width);
   for (std::size_t k = 1; k < list.count; ++k) to.assign(k, from.values(k));
   return to;
 }
@@ -13329,10 +13075,9 @@ public:
 
   layer_alone(const layer_functions<T>& of, const tensor_list& inputs, const tensor_list& of_network, std::size_t rows,
               std::size_t threads = 1)
-      : layer_(of), inputs_(inputs), constants_(of_network), in_(inputs_.items.data(), inputs_.count, constants_),
-        rows_(rows), outputs_(of.outputs(in_)), device_({.threads = threads}), constants(constants_, rows),
-        parameters(of.parameters(in_), 1), gradients(parameters.list(), 1), buffers(of.buffers(in_), 1),
-        tape(of.tape(in_), rows) {
+      : layer_(of), inputs_(inputs), constants_(of_network), in_(inputs_.items.data(), inputs_.count, constants_), rows_(rows),
+        outputs_(of.outputs(in_)), device_({.threads = threads}), constants(constants_, rows), parameters(of.parameters(in_), 1),
+        gradients(parameters.list(), 1), buffers(of.buffers(in_), 1), tape(of.tape(in_), rows) {
     parameters.fill(100);
     buffers.start(200);
     constants.fill(300);
@@ -13372,8 +13117,12 @@ public:
     const auto read = static_cast<unsigned>(layer_.backward_reads);
     values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_);
     const values made = spread(y, rows_, asked.gap), workspace(layer_.workspace(in_, pass::backward), rows_);
-    auto kept = watch_.keep({{&parameters, "a parameter"}, {&constants, "a constant"}, {&x, "an input"},
-                             {&made, "an output"}, {&tape, "its tape"}, {&buffers, "a buffer"}});
+    auto kept = watch_.keep({{&parameters, "a parameter"},
+                             {&constants, "a constant"},
+                             {&x, "an input"},
+                             {&made, "an output"},
+                             {&tape, "its tape"},
+                             {&buffers, "a buffer"}});
     if (!asked.in_place) kept.push_back({&output_gradients, "an output gradient", output_gradients});
     gradients.clear();
     backward_call<T> call;
@@ -13405,7 +13154,8 @@ private:
   }
   values some(const tensor_list& list, std::uint32_t stream) const {
     values out(list, rows_);
-    return out.fill(stream), out;
+    out.fill(stream);
+    return out;
   }
 
   layer_functions<T> layer_;
@@ -13527,8 +13277,8 @@ public:
   variants(const layer_functions<T>& layer, const tensor_list& inputs, const tensor_list& constants, std::size_t rows,
            tensor_set used, tensor_set wanted)
       : layer_(layer), inputs_(inputs), constants_(constants), rows_(rows), used_(used), wanted_(wanted),
-        plain_(layer, inputs, constants, rows), x_(plain_.some_inputs()), dy_(plain_.some_outputs()),
-        y_(plain_.forward(x_)), dx_(plain_.backward(x_, y_, dy_, {.used = used, .wanted = wanted})) {}
+        plain_(layer, inputs, constants, rows), x_(plain_.some_inputs()), dy_(plain_.some_outputs()), y_(plain_.forward(x_)),
+        dx_(plain_.backward(x_, y_, dy_, {.used = used, .wanted = wanted})) {}
 
   // The first fault, or nothing.
   std::string fault(const element_facts& facts) {
@@ -13644,8 +13394,7 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
       layer_alone<T> own(layer, inputs, constants, rows), probe(layer, inputs, constants, rows);
       std::string fault = wrong_derivative(own, probe, used, wanted);
       if (fault.empty()) fault = variants<T>(layer, inputs, constants, rows, used, wanted).fault(facts);
-      if (!fault.empty())
-        return fault + " (rows: " + std::to_string(rows) + ", outputs used: " + std::to_string(set) + ")";
+      if (!fault.empty()) return fault + " (rows: " + std::to_string(rows) + ", outputs used: " + std::to_string(set) + ")";
     }
   }
   return {};
@@ -13755,9 +13504,7 @@ struct LayerNorm {
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features;
-  }
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
@@ -13766,21 +13513,18 @@ struct LayerNorm {
 
   // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
   // 10.
-  static constexpr work flops(const arguments& in) {
-    return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()};
-  }
+  static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0],
-                       call.inputs[0], call.parameters[0], call.parameters[1]);
+    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0], call.inputs[0],
+                       call.parameters[0], call.parameters[1]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0],
-                        call.gradients[0], call.gradients[1], call.output_gradients[0], call.inputs[0],
-                        call.tape[0], call.parameters[0]);
+    layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape[0], call.parameters[0]);
   }
 
 private:
@@ -13814,8 +13558,7 @@ constexpr double constant_sqrt(double x) {
 // registers; likewise the derivative of a ReLU before it.
 template <std::size_t In, std::size_t Out, bool Bias = true>
 struct Linear {
-  static_assert(In > 0 && Out > 0,
-                "Linear: it needs at least one input and one output; write Linear<In, Out>");
+  static_assert(In > 0 && Out > 0, "Linear: it needs at least one input and one output; write Linear<In, Out>");
 
   static constexpr tensor_list inputs{{In}};
   static constexpr reads backward_reads = reads::input;
@@ -13908,8 +13651,7 @@ struct ReLU {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    relu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                  call.outputs[0]);
+    relu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.outputs[0]);
   }
 };
 
@@ -13938,8 +13680,7 @@ struct Sigmoid {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    sigmoid_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                     call.outputs[0]);
+    sigmoid_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.outputs[0]);
   }
 };
 
@@ -13968,8 +13709,7 @@ struct Tanh {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    tanh_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                  call.outputs[0]);
+    tanh_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.outputs[0]);
   }
 };
 
@@ -14072,16 +13812,16 @@ struct chain_ends {
 
 // What the compiler found out about a chain inside a block.
 struct chain_facts {
-  std::size_t size = 0;            // stages
-  std::size_t output_elements = 0; // of one sample of its first output
-  std::size_t input_elements = 0;  // ... of its first input
+  std::size_t size = 0;                          // stages
+  std::size_t output_elements = 0;               // of one sample of its first output
+  std::size_t input_elements = 0;                // ... of its first input
   std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
-  bool reads_input = false;  // on its backward pass
+  bool reads_input = false;      // on its backward pass
   bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
-  bool reads_output = false; // ... its last value, if that is the block's own output
-  bool writes_output = false; // in a forward that makes the tape alone
+  bool reads_output = false;     // ... its last value, if that is the block's own output
+  bool writes_output = false;    // in a forward that makes the tape alone
   chain_ends ends{};
   std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
@@ -14168,8 +13908,7 @@ struct joined {
   }();
 
   template <std::size_t... I>
-  static auto make(std::index_sequence<I...>)
-      -> pack<pack_element<from[I][1], pack_element<from[I][0], pack<Packs...>>>...>;
+  static auto make(std::index_sequence<I...>) -> pack<pack_element<from[I][1], pack_element<from[I][0], pack<Packs...>>>...>;
   using type = decltype(make(std::make_index_sequence<size>{}));
 };
 
@@ -14232,8 +13971,8 @@ inline constexpr bool is_plain<pack<Parts...>> = [] {
 }();
 
 template <class T>
-requires(made_of<T>::as == part_kind::sequence) //
-    struct flattened<T> {
+  requires(made_of<T>::as == part_kind::sequence) //
+struct flattened<T> {
   using parts = typename made_of<T>::parts;
   using once = flattened_parts<parts, is_plain<parts>>;
   using elements = typename once::elements;
@@ -14270,8 +14009,8 @@ namespace cairn::detail {
 
 // Copies tensor `from_index` of one list to a place in another, unless it lies there or one of the two is not there.
 template <class Queue, class T, class From>
-void pass_on(Queue& queue, std::size_t rows, const tensor& what, const tensors<T>& to, std::size_t to_index,
-             const From& from, std::size_t from_index) {
+void pass_on(Queue& queue, std::size_t rows, const tensor& what, const tensors<T>& to, std::size_t to_index, const From& from,
+             std::size_t from_index) {
   const auto move = [&](auto* target, const auto* source) {
     if (target != nullptr && source != nullptr && target != source) copy(queue, what.elements(rows), target, source);
   };
@@ -14343,9 +14082,8 @@ struct empty_residual_message {
 struct empty_repeat_message {
   template <class Block>
   static constexpr bool right() {
-    static_assert(
-        is_right<Block>,
-        "Repeat: Repeat<N, Block> is N blocks one after another, at least one; see empty_repeat<type>");
+    static_assert(is_right<Block>,
+                  "Repeat: Repeat<N, Block> is N blocks one after another, at least one; see empty_repeat<type>");
     return false;
   }
 };
@@ -14362,9 +14100,8 @@ struct begins_with_message {
 struct residual_ends_message {
   template <class Ends>
   static constexpr bool right() {
-    static_assert(is_right<Ends>,
-                  "Residual: its layers give another shape than they take, so the input cannot be added; see "
-                  "residual_ends<block, dims<what it takes>, dims<what it gives>>");
+    static_assert(is_right<Ends>, "Residual: its layers give another shape than they take, so the input cannot be added; see "
+                                  "residual_ends<block, dims<what it takes>, dims<what it gives>>");
     return false;
   }
 };
@@ -14372,9 +14109,8 @@ struct residual_ends_message {
 struct repeated_joint_message {
   template <class Joint>
   static constexpr bool right() {
-    static_assert(is_right<Joint>,
-                  "Repeat: the block gives another shape than it takes, so it cannot follow itself; see "
-                  "repeated_joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(is_right<Joint>, "Repeat: the block gives another shape than it takes, so it cannot follow itself; see "
+                                   "repeated_joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }
 };
@@ -14393,10 +14129,9 @@ struct misplaced_update_message {
 struct shape_at_run_time_message {
   template <class Layer>
   static constexpr bool right() {
-    static_assert(
-        is_right<Layer>,
-        "layer: outputs (or accepts) is no constant expression for what arrives; is it constexpr, and has its "
-        "result at most 8 tensors of at most 8 extents? See shape_at_run_time<position, layer>");
+    static_assert(is_right<Layer>,
+                  "layer: outputs (or accepts) is no constant expression for what arrives; is it constexpr, and has its "
+                  "result at most 8 tensors of at most 8 extents? See shape_at_run_time<position, layer>");
     return false;
   }
 };
@@ -14404,10 +14139,9 @@ struct shape_at_run_time_message {
 struct unused_message {
   template <class Stage>
   static constexpr bool right() {
-    static_assert(
-        is_right<Stage>,
-        "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
-        "which takes the first tensor; leave the layer out; see unused<position, layer>");
+    static_assert(is_right<Stage>,
+                  "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
+                  "which takes the first tensor; leave the layer out; see unused<position, layer>");
     return false;
   }
 };
@@ -14477,8 +14211,8 @@ struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
   static constexpr std::string_view name = "checkpoint";
   static constexpr bool is_transparent = true; // it computes what its part computes
   static constexpr bool is_right = !asks_for_nothing<Policy> && checkpoint_policy<Policy>;
-  using wrong = std::conditional_t<asks_for_nothing<Policy>, Policy,
-                                   checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>;
+  using wrong =
+      std::conditional_t<asks_for_nothing<Policy>, Policy, checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>;
   using empty = empty_checkpoint<checkpoint<Policy, Net>>;
   template <class... Parts>
   using with = checkpoint<Policy, Parts...>;
@@ -14565,10 +14299,10 @@ template <std::size_t Elements, std::size_t Stages>
 struct walked {
   value_list in{};
   std::array<description, Elements + 1> of{};
-  std::array<std::uint32_t, Elements + 1> from{};  // the element that makes what this one takes; Elements: the input
+  std::array<std::uint32_t, Elements + 1> from{}; // the element that makes what this one takes; Elements: the input
   std::array<bool, Elements + 1> seen{};
-  std::array<tensor_set, Stages + 1> gradients{}; // which tensors of value k have one in memory
-  std::array<tensor_set, Elements + 1> used{};    // of the outputs of an element, wherever it stands
+  std::array<tensor_set, Stages + 1> gradients{};            // which tensors of value k have one in memory
+  std::array<tensor_set, Elements + 1> used{};               // of the outputs of an element, wherever it stands
   std::uint32_t last = static_cast<std::uint32_t>(Elements); // the element that makes the output
 
   std::size_t fault = no_fault; // the first stage that does not fit, and its element
@@ -14584,13 +14318,12 @@ struct walked {
 };
 
 using describer = void (*)(const value_list& value, const tensor_list& constants, const scale& to, description& out,
-                            element_facts* facts);
+                           element_facts* facts);
 
 // The forward pass: stage i is element order[i].
 template <std::size_t Elements, std::size_t Stages>
-constexpr void walk_forward(const describer* ask, const std::uint32_t* order, std::size_t count,
-                            const tensor_list& constants, const scale& to, walked<Elements, Stages>& out,
-                            element_facts* facts) {
+constexpr void walk_forward(const describer* ask, const std::uint32_t* order, std::size_t count, const tensor_list& constants,
+                            const scale& to, walked<Elements, Stages>& out, element_facts* facts) {
   std::array<std::size_t, Elements + 1> started{}; // where each ran last
   auto before = static_cast<std::uint32_t>(Elements);
   for (std::size_t i = 0; i < count; ++i) {
@@ -14656,8 +14389,7 @@ struct walk_of<Body, pack<Elements...>> {
 
   // `count`: only the first so many stages, and only forward. `facts`: room for those of every element, or null.
   static constexpr walked<size, stages> from(const value_list& in, const tensor_list& constants, tensor_set used,
-                                             const scale& to = {}, element_facts* facts = nullptr,
-                                             std::size_t count = no_fault) {
+                                             const scale& to = {}, element_facts* facts = nullptr, std::size_t count = no_fault) {
     constexpr std::array<describer, size + 1> ask{describer_of<Elements>()..., nullptr};
     constexpr auto order = order_of<Body>();
     walked<size, stages> out{};
@@ -14695,8 +14427,8 @@ constexpr void describe_chain(const value_list& value, const tensor_list& consta
 
 // A block as a stage is made of its chains' blueprints later.
 template <class Block, class... Chains>
-constexpr void describe_block(const value_list& value, const tensor_list& constants, const scale&,
-                              description& out, element_facts*) {
+constexpr void describe_block(const value_list& value, const tensor_list& constants, const scale&, description& out,
+                              element_facts*) {
   std::array<description, sizeof...(Chains)> chains{};
   constexpr std::array<void (*)(const value_list&, const tensor_list&, description&), sizeof...(Chains)> ask{
       &describe_chain<Chains>...};
@@ -14780,8 +14512,7 @@ struct first_wrong<Question, Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as == part_kind::layer) return type_of<Part>{};
     else if constexpr (!Question::template group<Part>) return type_of<Part>{};
-    else
-      return first_wrong<Question, pack_element<first_false({holds<Question, Parts>...}), pack<Parts...>>>::find();
+    else return first_wrong<Question, pack_element<first_false({holds<Question, Parts>...}), pack<Parts...>>>::find();
   }
   using type = typename decltype(find())::type;
 };
@@ -14829,9 +14560,7 @@ constexpr int fits(...) {
   return -1;
 }
 template <class Body, class In, std::size_t Stages>
-concept known_at_once = requires {
-  typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>;
-};
+concept known_at_once = requires { typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>; };
 
 // The layer at which the compiler stops to work out shapes.
 template <class Body, class In, class Stages = std::make_index_sequence<flattened<Body>::stages>>
@@ -14839,8 +14568,7 @@ struct constant_diagnostic;
 template <class Body, class In, std::size_t... Stages>
 struct constant_diagnostic<Body, In, std::index_sequence<Stages...>> {
   static constexpr std::size_t position = first_false({known_at_once<Body, In, Stages + 1>...});
-  using type =
-      shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
+  using type = shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
 };
 
 // The first place where the values along a body stop to fit, or where a layer makes what is not used; perhaps none.
@@ -14931,8 +14659,7 @@ struct value_diagnostic {
       using here = joint<values.fault, producer, produces, consumer>;
       if constexpr (values.seen[values.fault_element])
         return type_of<repeated_joint<values.fault, producer, produces, consumer>>{};
-      else if constexpr (is_block<consumer>)
-        return inside<consumer, here>(typename made_of<consumer>::parts{});
+      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
       return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
@@ -14953,15 +14680,13 @@ template <class Model, class Body = typename whole<Model>::body>
 struct network_diagnostic {
   template <class Whole>
   static auto diagnostic() {
-    if constexpr (!holds<by_itself, Whole>)
-      return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
+    if constexpr (!holds<by_itself, Whole>) return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
     else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
     else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
       return type_of<typename constant_diagnostic<Body, natural_input<Body>>::type>{};
-    else if constexpr (fit == 0)
-      return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
+    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
     else return type_of<nothing_wrong>{};
   }
   using type = typename decltype(diagnostic<Model>())::type;
@@ -15011,12 +14736,10 @@ struct inner_blueprints<Chain, I, Block, pack<Chains...>> {
   };
   using in = typename type_of_tensors<arriving>::type;
   // A block of several chains puts the first tensor of each together.
-  static constexpr unsigned used =
-      sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
+  static constexpr unsigned used = sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
   using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
   template <class Body>
-  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block,
-                         update>;
+  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block, update>;
   using type = pack<plan<Chains>...>;
 
   // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.
@@ -15174,8 +14897,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   // A last layer that can add does so in the write that makes the output; the first one likewise on the backward pass. Not
   // where backward reads the output without the addend, or where the output lies on what it is made from.
   static constexpr chain_ends ends(const element_facts& first, const element_facts& last) {
-    return {.output = last.adds && !last.as_stage.reads_output && !last.as_stage.in_place_forward,
-            .input_gradient = first.adds};
+    return {.output = last.adds && !last.as_stage.reads_output && !last.as_stage.in_place_forward, .input_gradient = first.adds};
   }
 
   static constexpr stage as_stage(const chain_facts* chain) {
@@ -15211,8 +14933,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
       add(queue, block.rows * list[0].size(), block.input_gradients[0], block.output_gradients[0], made[0]);
     else if (made[0] != nullptr) pass_on(queue, block.rows, list[0], block.input_gradients, 0, made, 0);
     else pass_on(queue, block.rows, list[0], block.input_gradients, 0, block.output_gradients, 0);
-    for (std::size_t k = 1; k < list.count; ++k)
-      pass_on(queue, block.rows, list[k], block.input_gradients, k, made, k);
+    for (std::size_t k = 1; k < list.count; ++k) pass_on(queue, block.rows, list[k], block.input_gradients, k, made, k);
   }
 
 private:
@@ -15319,8 +15040,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   };
   static constexpr everything known = [] {
     everything out{};
-    out.values =
-        walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
+    out.values = walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
     if constexpr (is_frozen) // its parameters are buffers, and of their gradients nothing is computed
       for (element_facts& f : out.facts) {
         if (f.parameter_count > 0) f.as_stage.backward_flops = f.as_stage.input_gradient_flops;
@@ -15332,7 +15052,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr const auto& values = known.values;
   static constexpr const auto& element_of = known.facts;
   static constexpr value_list outputs = known.values.output(); // a copy: nvcc initialises a reference to a part twice
-  static constexpr shape input_shape = inputs[0].extents; // of the first tensor
+  static constexpr shape input_shape = inputs[0].extents;      // of the first tensor
   static constexpr shape output_shape = outputs[0].extents;
   struct output {
     static constexpr tensor value = outputs[0];
@@ -15562,16 +15282,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       f.reads_input = f.reads_input || (first && o.kind == op_kind::forward) ||
                       (first && o.kind == op_kind::backward && stages[o.position].reads_input) ||
                       (o.position + 1 <= reshaped && o.kind == op_kind::backward && stages[o.position].reads_output);
-      f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward &&
-                                          stages[size - 1].reads_output);
+      f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward && stages[size - 1].reads_output);
     }
     f.leaves = leaves;
     f.parameters = parameters;
     f.parameter_block = parameter_block;
     f.state_block = state_block;
-    const auto part = [](std::size_t from, std::size_t end) {
-      return flops(whole, training.ops().subspan(from, end - from));
-    };
+    const auto part = [](std::size_t from, std::size_t end) { return flops(whole, training.ops().subspan(from, end - from)); };
     f.forward_flops = flops(whole, evaluated::schedule.ops());
     f.tape_flops = part(0, training.lasting);
     f.input_gradient_flops = stages[0].input_gradient_flops;
@@ -15581,8 +15298,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
-    if constexpr (is_block<E>)
-      return each_blueprint<typename inner_of<I, E>::type>::network_hash(made_of<E>::name);
+    if constexpr (is_block<E>) return each_blueprint<typename inner_of<I, E>::type>::network_hash(made_of<E>::name);
     else return hash64{}.add(type_name<E>()).value();
   }
   template <std::size_t I, class E>
@@ -15617,24 +15333,21 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 // whose chain it is (of the whole network what reads its input's gradient, or void), Update when its gradients are used. A
 // chain inside has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
-struct blueprint
-    : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
-                    std::make_index_sequence<flattened<Body>::elements::size>> {};
+struct blueprint : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
+                         std::make_index_sequence<flattened<Body>::elements::size>> {};
 
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
   // A loss compares the first tensor of the output, and uses no other.
-  using type =
-      blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
-                cairn::batch<Batch>::size, T,
-                std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
-                std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
+  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
+                         cairn::batch<Batch>::size, T,
+                         std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
+                         std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
 // A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
 template <class Model, std::size_t Batch, class T, class Update>
-struct whole_blueprint<Model, Batch, T, Update, false>
-    : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
+struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
 } // namespace detail
 
@@ -15796,8 +15509,7 @@ struct made_of<Concat<Branches...>> {
       const bool sums = c + 1 < chains.size();
       T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
       if (block.input_gradients && sums) inside.input_gradients = at(part);
-      inside.workspace =
-          block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
+      inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
       backward_chain(queue, chain, inside);
       if (block.input_gradients && sums)
         add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);
@@ -15898,14 +15610,13 @@ struct program {
   };
 
   bool is_root = true;
-  bool is_frozen = false;    // its parameters lie among the buffers, those of a layer before its buffers
-  chain_ends ends{}; // of a chain inside a block
+  bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
+  chain_ends ends{};      // of a chain inside a block
   walk training{};
   walk evaluation{};
   std::span<const element> elements{};
-  std::span<const std::uint32_t> order{}; // element of each stage, and one more
-  std::span<const std::size_t>
-      parameter_begin{}; // of each stage in the chain's block, in elements; then the size
+  std::span<const std::uint32_t> order{};         // element of each stage, and one more
+  std::span<const std::size_t> parameter_begin{}; // of each stage in the chain's block, in elements; then the size
   std::span<const std::size_t> state_begin{};
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
@@ -15936,8 +15647,8 @@ void layer_backward(Queue& queue, const backward_call<T>& call) {
   L::backward(queue, call);
 }
 template <class Block, class T, class Queue>
-void block_forward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block,
-                   bool tape, bool output) {
+void block_forward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block, bool tape,
+                   bool output) {
   made_of<Block>::forward(queue, chains, block, tape, output);
 }
 template <class Block, class T, class Queue>
@@ -16042,8 +15753,8 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.loss,
                     Blueprint::training.lasting, Blueprint::training.lasting_output};
     using evaluated = typename Blueprint::evaluated;
-    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss,
-                    evaluated::schedule.loss, true};
+    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss, evaluated::schedule.loss,
+                    true};
     p.elements = elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
@@ -16065,8 +15776,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
 // The walk of a schedule that was planned when the program runs, and stays where it is.
 template <class T, class Queue>
 typename program<T, Queue>::walk walk_of_plan(const run_time_plan& p) {
-  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting,
-          p.training.lasting_output};
+  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting, p.training.lasting_output};
 }
 
 // The program of a network's blueprint, for elements of type T on a device whose queue is Queue.
@@ -16117,7 +15827,7 @@ struct frame {
   std::size_t rows = 0; // samples, 1 … batch
   tensors<const T> inputs{};
   tensors<const T> constants{};
-  tensors<T> outputs{};                // of a chain inside a block, and likewise below; no block: not wanted
+  tensors<T> outputs{}; // of a chain inside a block, and likewise below; no block: not wanted
   tensors<const T> output_gradients{};
   tensors<T> input_gradients{};
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
@@ -16177,16 +15887,14 @@ public:
   using code = program<T, Queue>;
 
   executor(const code& p, Queue& queue, const frame<T>& lent)
-      : program_(p), queue_(queue), frame_(lent),
-        used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
+      : program_(p), queue_(queue), frame_(lent), used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
 
   // The forward pass. With `tape`, what the backward pass will read stays in the frame's memory; without, nothing does.
   // Without `output`, only what the backward pass will read is made. Gives the last value.
   tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
     const std::size_t end = output ? walk.loss : walk.lasting;
-    for (std::size_t t = 0; t < end; ++t)
-      step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
+    for (std::size_t t = 0; t < end; ++t) step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
     return output ? value(program_.size(), walk.at[walk.loss].input) : tensors<T>{};
   }
 
@@ -16269,8 +15977,7 @@ private:
       call.tied = tied_parameter(tie_of(i));
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
-      call.workspace = {frame_.bytes(at.workspace),
-                        (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
+      call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
       call.why = why(o);
       call.random = random(i);
       if (o.takes_next) call.then = program_.at(i + 1).as;
@@ -16330,8 +16037,7 @@ private:
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
     call.buffers = buffers_of(i).to_read();
-    call.gradients = {reinterpret_cast<std::byte*>(made),
-                      e.parameter_layout.offsets.data()};
+    call.gradients = {reinterpret_cast<std::byte*>(made), e.parameter_layout.offsets.data()};
     const tie* const tied = tie_of(i);
     call.tied = tied_parameter(tied);
     call.tied_gradient = tied != nullptr ? frame_.tied_gradients + tied->waits_at : nullptr;
@@ -16369,9 +16075,7 @@ private:
                 (program_.is_frozen ? e.parameter_layout.size : 0),
             e.buffer_layout.offsets.data()};
   }
-  T* gradients_at(std::size_t index) const {
-    return frame_.gradients->start + (index - frame_.gradients->begin);
-  }
+  T* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
 
   // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
   // the gradients' own.
@@ -16426,8 +16130,7 @@ private:
 
 // How a block runs one of its chains.
 template <class T, class Queue>
-tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
-                       bool output) {
+tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape, bool output) {
   return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);
 }
 template <class T, class Queue>
@@ -16536,11 +16239,9 @@ template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
-    else if constexpr (is_sequential<Part>)
-      return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
+    else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
-    else
-      return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
+    else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
   }
   using type = typename decltype(find())::type;
 };
@@ -16627,9 +16328,8 @@ struct solved_step {
 
 // What memory_curve<Model, Batch, T, Update>::within() returns.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
-using solved_step_of =
-    solved_step<typename unplanned<Model>::type, Batch, T,
-                typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
+using solved_step_of = solved_step<typename unplanned<Model>::type, Batch, T,
+                                   typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
 
 } // namespace detail
 
@@ -16745,8 +16445,8 @@ private:
   }
   void take(const Way& w) {
     if (!next_.empty() && w.cost >= next_.back().cost) return;
-    const bool replaces = !next_.empty() && (w.bytes == next_.back().bytes ||
-                                             (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
+    const bool replaces =
+        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
     if (replaces) next_.back() = w;
     else next_.push_back(w);
   }
@@ -17019,8 +16719,8 @@ void check_layout(const Range& range, const char* where) {
       const auto extent = static_cast<std::size_t>(range.shape()[axis]);
       if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
         throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
-                    std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
-                    std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
+                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
+                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
       expected *= extent;
     }
   }
@@ -17029,8 +16729,7 @@ void check_layout(const Range& range, const char* where) {
 // The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
 template <class Range>
 auto* first_number(const Range& range) {
-  if constexpr (requires { range.data_offset(); })
-    return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
+  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
   else return range.data();
 }
 
@@ -17068,12 +16767,12 @@ std::size_t count_rows(const Range& range, const shape& sample, std::size_t most
   }
   if (size == 0 || size % each != 0)
     throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
-                std::to_string(size) + " numbers, which is no whole number of samples");
+                      std::to_string(size) + " numbers, which is no whole number of samples");
   const std::size_t rows = size / each;
   if (rows > most)
     throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
-                " samples, the batch that was planned for, found " + std::to_string(rows) +
-                "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
+                      " samples, the batch that was planned for, found " + std::to_string(rows) +
+                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
   return rows;
 }
 
@@ -17089,25 +16788,22 @@ namespace cairn::detail {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>,
-                  "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
     return false;
   }
 };
 struct targets_message {
   template <class Targets>
   static constexpr bool right() {
-    static_assert(is_right<Targets>,
-                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    static_assert(is_right<Targets>, "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
     return false;
   }
 };
 struct function_message {
   template <class Networks>
   static constexpr bool right() {
-    static_assert(is_right<Networks>,
-                  "trainer: the parameters of a network that computes something else have no place here; see "
-                  "other_function<this network, that network>");
+    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
+                                      "other_function<this network, that network>");
     return false;
   }
 };
@@ -17226,13 +16922,12 @@ public:
       } else {
         const auto& all = as_arrays(given);
         std::array<const std::byte*, count> at{};
-        for (std::size_t k = 0; k < count; ++k)
-          at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        for (std::size_t k = 0; k < count; ++k) at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
         tensors_ = {at[0], offsets_.data()};
         if constexpr (count > tensor_count) constants_ = {at[tensor_count], offsets_.data() + tensor_count};
         for (std::size_t k = 0; k < count; ++k)
-          offsets_[k] = reinterpret_cast<std::uintptr_t>(at[k]) -
-                        reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
+          offsets_[k] =
+              reinterpret_cast<std::uintptr_t>(at[k]) - reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
       }
     }
   }
@@ -17334,9 +17029,8 @@ std::size_t count_right(const Outputs& outputs, const Targets& targets) {
                       ", of which the largest is always right; compare a single logit with 0");
   const std::size_t decisions = outputs.size() / classes;
   if (static_cast<std::size_t>(targets.size()) != decisions)
-    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) +
-                      " decisions among " + std::to_string(classes) + " classes, found " +
-                      std::to_string(targets.size()));
+    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) + " decisions among " +
+                      std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
   std::size_t right = 0;
   for (std::size_t i = 0; i < decisions; ++i) {
     const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
@@ -17358,8 +17052,7 @@ template <detail::scores Outputs>
 std::vector<std::size_t> argmax(const Outputs& outputs) {
   const std::size_t classes = outputs.sample_shape().last();
   std::vector<std::size_t> places(classes == 0 ? 0 : outputs.size() / classes);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
   return places;
 }
 
@@ -17379,8 +17072,8 @@ double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;
   std::size_t decisions = 0;
   for (const auto& batch : all) {
-    right += detail::with_inputs(
-        batch.inputs, [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
+    right += detail::with_inputs(batch.inputs,
+                                 [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
     decisions += batch.targets.size();
   }
   return detail::share_of(right, decisions);
@@ -17400,8 +17093,8 @@ inline constexpr std::size_t most_optimizer_states = 4;
 template <class T>
 struct update_call {
   std::size_t count = 0;
-  T* parameters = nullptr;      // (count)
-  const T* gradients = nullptr; // (count), sums over ranks and micro-batches
+  T* parameters = nullptr;                        // (count)
+  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
   std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
   double scale = 1;         // the gradients are multiplied by it before anything else: makes means of them, and clips
   double learning_rate = 0; // of this step: not the optimizer's own, if there is a schedule
@@ -17438,10 +17131,8 @@ namespace cairn::detail {
 
 // Throws input_error if a number that was given to a trainer, an optimizer or a loss is not from `least` to `most`; NaN
 // never is. The text says what was expected: "SGD: expected a momentum of 0 or more".
-inline void check_number(const char* expected, double found, double least = 0,
-                         double most = std::numeric_limits<double>::max()) {
-  if (!(found >= least && found <= most))
-    throw input_error(expected + std::string(", found ") + std::to_string(found));
+inline void check_number(const char* expected, double found, double least = 0, double most = std::numeric_limits<double>::max()) {
+  if (!(found >= least && found <= most)) throw input_error(expected + std::string(", found ") + std::to_string(found));
 }
 
 // As few digits as tell a number from every other.
@@ -17467,8 +17158,7 @@ struct with_optional_names : X, optional_names {};
 
 // A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
 template <class X>
-concept right_settings =
-    has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
+concept right_settings = has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
 
 } // namespace cairn::detail
 
@@ -17490,8 +17180,8 @@ void check_adam(const Optimizer& o) {
 // What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
 // first.
 template <class Queue, class T>
-void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps,
-                 double decay, double shrink) {
+void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
+                 double shrink) {
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);
@@ -17708,8 +17398,7 @@ struct cosine_rate {
   }
 };
 
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> &&
-              learning_rate_schedule<cosine_rate>);
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate>);
 
 } // namespace cairn
 
@@ -17723,7 +17412,8 @@ class rate_schedule {
 public:
   rate_schedule() = default;
   template <class S>
-  requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>) rate_schedule(const S& schedule)
+    requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>)
+  rate_schedule(const S& schedule)
       : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
     static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
                   "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
@@ -17753,8 +17443,7 @@ constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
   hash64 cut;
   for (const bucket& b : buckets) cut.add(b.end);
   fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
-             cut.value(),
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
              hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
   return f;
 }
@@ -17797,8 +17486,7 @@ void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int
 // Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
 // two calls, whether they agree or not.
 template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings,
-                    const rank_texts& texts) {
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
   struct {
     fingerprint built;
     std::uint64_t settings;
@@ -17865,13 +17553,10 @@ void walk_parameters(const program<T, Queue>& p, T* parameters, T* buffers, F& f
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    T* const own = !Buffers          ? (p.is_frozen ? kept : learnt)
-                   : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T)
-                                 : kept;
+    T* const own = !Buffers ? (p.is_frozen ? kept : learnt) : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T) : kept;
     for (std::size_t k = 0; k < list.count; ++k)
       f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k,
-                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()),
-                           !Buffers && p.is_frozen});
+                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()), !Buffers && p.is_frozen});
   }
 }
 
@@ -17906,8 +17591,7 @@ void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T
   // Each tensor of a layer draws from a stream of its own, buffers after parameters.
   const auto set_behind = [s](std::size_t streams) {
     return [s, streams](const named_parameter<T>& q) {
-      const random_key key{
-          .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
         q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
     };
@@ -17973,9 +17657,7 @@ public:
   memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
   std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> parameters() const {
-    return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block};
-  }
+  std::span<const T> parameters() const { return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block}; }
   std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
   std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
   std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
@@ -18241,36 +17923,33 @@ concept says_what_it_takes = requires {
 
 // Can it be run on targets of the type that it says it takes? It may take class numbers or numbers like the output's.
 template <class L, class Queue, class T, class Target>
-concept runs_on = !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) {
-  l.run(queue, call);
-};
+concept runs_on =
+    !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
 
 // Does it answer for what a planned network makes when the program is compiled?
 template <class L, class Plan>
 concept answers_in_constants = requires {
   typename std::bool_constant<static_cast<bool>(L::accepts(Plan::output_shape))>;
   requires !L::accepts(Plan::output_shape) ||
-      requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
+               requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
 };
 
 struct loss_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::steps != 0,
-        "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
-        "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
-        "number>");
+    static_assert(Checked::steps != 0,
+                  "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
+                  "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
+                  "number>");
     static_assert(Checked::steps != 1, "loss: it is no value, expected a type that can be copied and has a default; see "
                                        "checked_loss<type, queue, number>");
     static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
                                        "class Target> static constexpr bool takes = ...; "
                                        "see checked_loss<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "loss: run is missing or has another signature, expected template <class Queue, class T, class "
-        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
-        "queue, number>");
+    static_assert(Checked::steps != 3,
+                  "loss: run is missing or has another signature, expected template <class Queue, class T, class "
+                  "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
+                  "queue, number>");
     static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
                                        "double; see checked_loss<type, queue, number>");
     return Checked::steps == 5;
@@ -18342,9 +18021,7 @@ struct parameter_groups {
   Others others{};
   double learning_rate = others.learning_rate;
 
-  std::size_t states() const {
-    return special.states() > others.states() ? special.states() : others.states();
-  }
+  std::size_t states() const { return special.states() > others.states() ? special.states() : others.states(); }
   std::vector<double> settings() const {
     std::vector<double> all{special.learning_rate, others.learning_rate};
     if constexpr (detail::has_settings<Special>)
@@ -18401,31 +18078,25 @@ concept has_states = requires(const O& o) {
   { o.states() } -> std::same_as<std::size_t>;
 };
 template <class O>
-concept right_is_special =
-    divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
+concept right_is_special = divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
 template <class O, class Queue, class T>
-concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) {
-  o.update(queue, call);
-};
+concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) { o.update(queue, call); };
 
 struct optimizer_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(Checked::steps != 0,
-                  "trainer: the third argument is no optimizer, as it cannot be copied; see "
-                  "checked_optimizer<type, queue, number>");
-    static_assert(
-        Checked::steps != 1,
-        "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
-        "states and update; see checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 0, "trainer: the third argument is no optimizer, as it cannot be copied; see "
+                                       "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 1,
+                  "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
+                  "states and update; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 2,
                   "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
                   "checked_optimizer<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
-        "void update(Queue& queue, const update_call<T>& call) const; see "
-        "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 3,
+                  "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
+                  "void update(Queue& queue, const update_call<T>& call) const; see "
+                  "checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
                                        "of double; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "
@@ -18473,7 +18144,8 @@ struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
 template <class... Options>
 struct ddp_options {
   static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
-                  std::is_same_v<Options, after_backward>)&&...),
+                  std::is_same_v<Options, after_backward>) &&
+                 ...),
                 "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
 
   // 25 MiB is what PyTorch's users know.
@@ -18516,13 +18188,11 @@ struct replica {
   static constexpr bool once = true;
 };
 template <class Policy, class Model, class Communicator, class... Options>
-struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
-    : replica<ddp<Model, Communicator, Options...>> {
+struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
 template <template <class> class Way, class Model, class Communicator, class... Options> // fused_update, with_input_gradient
-struct replica<Way<ddp<Model, Communicator, Options...>>>
-    : replica<ddp<Model, Communicator, Options...>> {
+struct replica<Way<ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
   static constexpr bool way_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
@@ -18560,25 +18230,22 @@ struct capacity_message {
 struct number_message {
   template <class Argument>
   static constexpr bool right() {
-    static_assert(
-        is_right<Argument>,
-        "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
+    static_assert(is_right<Argument>,
+                  "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
     return false;
   }
 };
 struct device_message {
   template <class Argument>
   static constexpr bool right() {
-    static_assert(is_right<Argument>,
-                  "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
+    static_assert(is_right<Argument>, "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
     return false;
   }
 };
 struct replica_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "ddp: a model is replicated once; see replicated_again<ddp<ddp<...>, ...>>");
+    static_assert(is_right<Model>, "ddp: a model is replicated once; see replicated_again<ddp<ddp<...>, ...>>");
     return false;
   }
 };
@@ -18586,10 +18253,9 @@ struct replica_message {
 struct way_around_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(
-        is_right<Model>,
-        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
-        "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
+    static_assert(is_right<Model>,
+                  "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
+                  "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
     return false;
   }
 };
@@ -18604,9 +18270,8 @@ struct checkpoint_around_message {
 struct update_after_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves "
-                  "before its end; leave after_backward out; see update_after_backward<model>");
+    static_assert(is_right<Model>, "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves "
+                                   "before its end; leave after_backward out; see update_after_backward<model>");
     return false;
   }
 };
@@ -18647,7 +18312,7 @@ inline constexpr bool is_batch<batch<N>> = true;
 template <class Queue, class T>
 struct callable {
   template <class Part>
-  static constexpr bool layer = has_forward<Part, Queue, T>&& has_backward<Part, Queue, T>;
+  static constexpr bool layer = has_forward<Part, Queue, T> && has_backward<Part, Queue, T>;
   template <class Part>
   static constexpr bool group = true;
 };
@@ -18664,8 +18329,7 @@ struct training_diagnostic {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, T>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
-    if constexpr (!holds<Calls, net>)
-      return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
+    if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (communicator::steps != 5) return type_of<communicator>{};
@@ -18685,8 +18349,7 @@ struct training_diagnostic {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
     else if constexpr (replica::way_outside) return type_of<way_around_ddp<Whole>>{};
     else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
-    else if constexpr (whole<model>::fused && !replica::options::overlaps)
-      return type_of<update_after_backward<Whole>>{};
+    else if constexpr (whole<model>::fused && !replica::options::overlaps) return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
@@ -18713,10 +18376,9 @@ namespace detail {
 
 template <class Given>
 constexpr void refuse_to_clip() {
-  static_assert(
-      sizeof(Given) == 0,
-      "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
-      "there are never all of them; leave out .clip, or train without fused_update");
+  static_assert(sizeof(Given) == 0,
+                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
+                "there are never all of them; leave out .clip, or train without fused_update");
 }
 
 // Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
@@ -18793,9 +18455,7 @@ struct CrossEntropyLoss {
   class_weights weight{};                      // one for each class [all are 1]
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
-  static constexpr std::size_t targets_per_sample(const shape& output) {
-    return output.size() / output.last();
-  }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
 
   template <class, class Target>
   static constexpr bool takes = std::integral<Target>;
@@ -18824,11 +18484,10 @@ struct CrossEntropyLoss {
 private:
   void check(std::size_t classes) const {
     if (weight.size() != 0 && weight.size() != classes)
-      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) +
-                        " classes, found " + std::to_string(weight.size()));
+      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
+                        std::to_string(weight.size()));
     if (!(label_smoothing >= 0 && label_smoothing <= 1))
-      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " +
-                        std::to_string(label_smoothing));
+      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
   }
 };
 
@@ -18851,8 +18510,8 @@ struct training_state {
   bool rate_was_set = false;       // by trainer::learning_rate(); else the schedule or the optimizer says it
 
   // Policy, buckets, batch and fused updates are none of these: they change no bit.
-  static constexpr std::array<const char*, 6> names{"network", "type of numbers", "loss", "optimizer", "clipping",
-                                                    "schedule of rates"};
+  static constexpr std::array<const char*, 6> names{"network",   "type of numbers", "loss",
+                                                    "optimizer", "clipping",        "schedule of rates"};
   static constexpr std::size_t settings = 2; // from this one on they are numbers that may be changed on purpose
   std::array<std::string, names.size()> words;
 };
@@ -18866,10 +18525,13 @@ namespace detail {
 // The words of a trainer of this network with these options.
 template <class Net, class T, class Options, class Optimizer>
 std::array<std::string, training_state::names.size()> words_of(const Options& given, const Optimizer& optimizer) {
-  std::array<std::string, training_state::names.size()> out{
-      std::string(type_name<function_of<Net>>()), std::string(type_name<T>()), with_numbers(given.loss),
-      with_numbers(optimizer) + " from a rate of " + shortest_text(optimizer.learning_rate),
-      "max_norm 0", "none"};
+  std::array<std::string, training_state::names.size()> out{std::string(type_name<function_of<Net>>()),
+                                                            std::string(type_name<T>()),
+                                                            with_numbers(given.loss),
+                                                            with_numbers(optimizer) + " from a rate of " +
+                                                                shortest_text(optimizer.learning_rate),
+                                                            "max_norm 0",
+                                                            "none"};
   if constexpr (requires { double{given.clip.max_norm}; }) out[4] = "max_norm " + shortest_text(given.clip.max_norm);
   if (given.learning_rate) out[5] = "one that begins with " + shortest_text(given.learning_rate.at(0));
   for (std::string& text : out) text = without_namespace(std::move(text));
@@ -18948,9 +18610,9 @@ namespace cairn {
 struct early_stopping_options {
   std::string monitor = "val_loss";
   best_is mode = best_is::smallest;
-  double min_delta = 0;     // less than this is no improvement
-  std::size_t patience = 3; // epochs with the metric and without improvement
-  bool check_finite = true; // stops at once when the metric is NaN or infinite
+  double min_delta = 0;                                                   // less than this is no improvement
+  std::size_t patience = 3;                                               // epochs with the metric and without improvement
+  bool check_finite = true;                                               // stops at once when the metric is NaN or infinite
   double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
   double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
 };
@@ -19037,8 +18699,8 @@ struct fit_options {
   std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
   std::size_t check_val_every_n_epoch = 1;
   std::size_t log_every_n_steps = 50;
-  bool fast_dev_run = false;   // one step and one epoch: does the program work at all?
-  bool handle_signals = true;  // SIGTERM and SIGINT end the run after a step, in order
+  bool fast_dev_run = false;  // one step and one epoch: does the program work at all?
+  bool handle_signals = true; // SIGTERM and SIGINT end the run after a step, in order
 };
 
 // A run of fit() as its callbacks see it.
@@ -19061,9 +18723,9 @@ public:
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
   std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
   std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
-  double loss() const { return loss_; } // of this rank's last step, the mean over its micro-batches
+  double loss() const { return loss_; }                           // of this rank's last step, the mean over its micro-batches
   double learning_rate() const { return train_.learning_rate(); } // of the next step
-  double last_rate() const { return rate_; } // of the last step
+  double last_rate() const { return rate_; }                      // of the last step
 
   // In on_log those of the step: train_loss of this rank, learning_rate. From on_validate on all of the epoch: train_loss, the
   // mean over its samples and over all ranks, learning_rate, and what callbacks have added.
@@ -19154,7 +18816,7 @@ public:
     if (s.alive++ > 0) return;
     s.arrived = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      struct sigaction own {};
+      struct sigaction own{};
       own.sa_handler = &note;
       own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
       ::sigemptyset(&own.sa_mask);
@@ -19241,15 +18903,21 @@ public:
   fit_result operator()() {
     if (run_.options_.handle_signals) signals_.emplace();
     if (run_.options_.fast_dev_run) return tried();
-    each([this](auto& c) { if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_);
+    });
     enter(run_.batches_.place());
-    each([this](auto& c) { if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_);
+    });
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
     while (run_.why_.empty()) {
       if (run_.batches_.place().epoch >= run_.options_.max_epochs) run_.stop("max_epochs");
       else one_epoch();
     }
-    each([this](auto& c) { if constexpr (requires { c.on_end(run_); }) c.on_end(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_end(run_); }) c.on_end(run_);
+    });
     return finished();
   }
 
@@ -19261,10 +18929,14 @@ private:
     std::apply([&](auto&... c) { (f(c), ...); }, callbacks_);
   }
   void write_notes(state_notes& out) {
-    each([&](auto& c) { if constexpr (requires { c.write_notes(out); }) c.write_notes(out); });
+    each([&](auto& c) {
+      if constexpr (requires { c.write_notes(out); }) c.write_notes(out);
+    });
   }
   void read_notes(const state_notes& in) {
-    each([&](auto& c) { if constexpr (requires { c.read_notes(in); }) c.read_notes(in); });
+    each([&](auto& c) {
+      if constexpr (requires { c.read_notes(in); }) c.read_notes(in);
+    });
   }
 
   void enter(const loader_place& at) {
@@ -19280,7 +18952,10 @@ private:
   void one_epoch() {
     const loader_place at = run_.batches_.place();
     enter(at);
-    if (at.batch == 0) each([this](auto& c) { if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_); });
+    if (at.batch == 0)
+      each([this](auto& c) {
+        if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_);
+      });
     const std::size_t size = run_.batches_.size();
     if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
@@ -19315,12 +18990,16 @@ private:
     run_.loss_sum_ += losses;
     run_.row_sum_ += rows;
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
-    each([this](auto& c) { if constexpr (requires { c.on_step(run_); }) c.on_step(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_step(run_); }) c.on_step(run_);
+    });
     if (run_.step() % run_.options_.log_every_n_steps == 0) {
       run_.metrics_.clear();
       run_.add_metric("train_loss", run_.loss_);
       run_.add_metric("learning_rate", run_.rate_);
-      each([this](auto& c) { if constexpr (requires { c.on_log(run_); }) c.on_log(run_); });
+      each([this](auto& c) {
+        if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
+      });
     }
     if (run_.train_.stop_requested()) {
       run_.interrupted_ = true;
@@ -19337,13 +19016,19 @@ private:
     run_.add_metric("train_loss", sums[0] / sums[1]);
     run_.add_metric("learning_rate", run_.rate_);
     if ((run_.epoch_ + 1) % run_.options_.check_val_every_n_epoch == 0) validate();
-    each([this](auto& c) { if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_); });
-    each([this](auto& c) { if constexpr (requires { c.on_save(run_); }) c.on_save(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_);
+    });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_save(run_); }) c.on_save(run_);
+    });
     history_.push_back(run_.metrics_);
   }
   void validate() {
     const std::size_t before = run_.metrics_.size();
-    each([this](auto& c) { if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_);
+    });
     run_.validated_ = run_.metrics_.size() > before;
   }
 
@@ -19442,8 +19127,8 @@ void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
 // backward of its own, as it makes no gradient of its input.
 inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
   const auto are_copies = [&](std::size_t i, std::size_t k) {
-    return stages[i].output.per_sample == stages[k].output.per_sample &&
-           stages[i].parameters == stages[k].parameters && same_spelling(stages[i].type, stages[k].type);
+    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
+           same_spelling(stages[i].type, stages[k].type);
   };
   std::vector<bool> done(costs.size());
   for (std::size_t first = 0; first < costs.size(); ++first) {
@@ -19515,7 +19200,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
       const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
       std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
                                   : o.kind == detail::op_kind::backward ? &costs[o.position].backward
-                                                                : nullptr;
+                                                                        : nullptr;
       if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
     }
   for (stage_cost& c : costs)
@@ -19524,8 +19209,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   for (std::size_t i = 0; i < plan::size; ++i) {
     stage_cost& c = costs[i];
     const stage& s = plan::stages[i];
-    c.tape =
-        s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
   }
   return costs;
 }
@@ -19663,8 +19347,7 @@ public:
 protected:
   friend struct replica_access;
 
-  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes)
-      : replica_(options, s, arena_bytes) {}
+  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes) : replica_(options, s, arena_bytes) {}
 
   replica_of<Plan, Net, T, Device, Trains> replica_;
 
@@ -19707,8 +19390,7 @@ template <class Net>
 using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
 
 template <class Net, class Batch, class T, class Device>
-using evaluated_replica =
-    replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
 
 } // namespace detail
 
@@ -19723,8 +19405,8 @@ template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
   explicit model(const model_options& given = {})
-      : detail::evaluated_replica<Net, Batch, T, Device>(
-            typename Device::options{detail::threads_for(given.threads, 1)}, seed{given.seed}, 0) {}
+      : detail::evaluated_replica<Net, Batch, T, Device>(typename Device::options{detail::threads_for(given.threads, 1)},
+                                                         seed{given.seed}, 0) {}
 };
 
 } // namespace cairn
@@ -19739,12 +19421,11 @@ struct MSELoss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T>&& std::is_same_v<T, Target>;
+  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
 
   template <class Queue, std::floating_point T>
   static void run(Queue& queue, const loss_call<T, T>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(),
-                       call.output, call.targets);
+    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
   }
 };
 
@@ -19805,8 +19486,7 @@ public:
 private:
   static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
     std::uint64_t w = 0;
-    for (std::size_t part = 4; part-- > 0;)
-      w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
+    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
     return w;
   }
   static std::string text(std::size_t fact, std::uint64_t w) {
@@ -19816,8 +19496,8 @@ private:
   // Names the first fact that differs, with its values and the ranks that have each.
   [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks) {
     static constexpr std::array<const char*, step_facts::count> names{
-        "number of steps so far", "number of micro-batches", "learning rate",
-        "numbers of the loss and the optimizer (as a hash)", "parameters (as a number of their bits)"};
+        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
+        "parameters (as a number of their bits)"};
     static constexpr std::array<const char*, step_facts::count> advice{
         "call step() equally often on every rank; synchronize() makes the ranks alike again",
         "call accumulate() equally often on every rank before each step()",
@@ -19835,11 +19515,10 @@ private:
     std::size_t named = 0; // a job may have a thousand ranks
     for (std::size_t rank = 0; rank < ranks && named < 8; ++rank) {
       if (rank > 0 && word(all, rank, fact) == word(all, 0, fact)) continue;
-      found +=
-          (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
     }
-    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " +
-                      found + "; " + advice[fact]);
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
+                      advice[fact]);
   }
 };
 
@@ -19945,9 +19624,7 @@ struct SGD {
   bool nesterov = false;
 
   std::size_t states() const { return momentum == 0 ? 0 : 1; }
-  std::array<double, 5> settings() const {
-    return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0};
-  }
+  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
   // As torch.optim.SGD refuses them.
   void check() const {
@@ -20029,10 +19706,9 @@ public:
 
   step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
       : facts_(ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0),
-        memory_(
-            device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))),
-        places_(at), reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
-                                {reinterpret_cast<T*>(memory_.data()), facts_}) {
+        memory_(device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))), places_(at),
+        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
+                   {reinterpret_cast<T*>(memory_.data()), facts_}) {
     if (!fused) place_.start = first();
   }
   step_gradients(const step_gradients&) = delete;
@@ -20074,23 +19750,20 @@ public:
   template <class Step, class Abandon>
   double run(std::uint64_t number, const Step& step, const Abandon& abandon) {
     if (!failure_.empty())
-      throw rank_lost(
-          "trainer: expected synchronize() on every rank before the next step, as one has failed: " +
-          failure_);
+      throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
       const on_the_way_out<Abandon> clean{*this, abandon};
       const double loss = step();
       leave();
       return loss;
     } catch (const rank_lost& thrown) {
-      const std::string text = in_step(number, thrown) +
-                               "; the job is over, unless every rank catches this and calls synchronize()";
+      const std::string text =
+          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
       keep(text);
       throw rank_lost(text);
     } catch (const deadline_error& thrown) {
       const std::string text =
-          in_step(number, thrown) +
-          "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
+          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
       keep(text);
       throw deadline_error(text);
     } catch (const std::exception& thrown) {
@@ -20144,12 +19817,11 @@ namespace cairn::detail {
 // for every one of `rows` samples, of which there are at most `most`.
 template <class Loss, class T, numbers Targets>
 void check_targets(std::size_t rows, const Targets& targets, std::size_t each, std::size_t most) {
-  if constexpr (!Loss::template takes<T, number_of<Targets>>)
-    refuse<wrong_targets<Loss, number_of<Targets>>>();
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
   const std::size_t found = count_rows(targets, shape{each}, most, "trainer, targets");
   if (found != rows)
-    throw input_error("trainer: expected targets for " + std::to_string(rows) +
-                " samples, as many as there are inputs, found " + std::to_string(found));
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
 }
 
 // The mean loss over `rows` outputs, and its derivative by them, unless that is null.
@@ -20189,8 +19861,8 @@ struct training_options {
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
   rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
-  Loss loss{};                   // with other numbers than its defaults
-  Solved schedule{};             // solved when the program runs: memory_curve::within() [the model's policy]
+  Loss loss{};                                                  // with other numbers than its defaults
+  Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
 
   // The number of threads where these ranks run; null: there are no others.
   template <class Communicator>
@@ -20223,12 +19895,11 @@ public:
     std::uint64_t number = 1;
   };
 
-  updates(const Optimizer& chosen, Device& device, std::size_t elements)
-      : optimizer_(chosen), states_(chosen.states()) {
+  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
     check(chosen);
     if (states_ > most_optimizer_states)
-      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) +
-                        " states, found " + std::to_string(states_));
+      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
+                        std::to_string(states_));
     for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
   }
 
@@ -20237,16 +19908,13 @@ public:
   void change(const Optimizer& other) {
     check(other);
     if (other.states() != states_)
-      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) +
-                        " states, as before, found one of " + std::to_string(other.states()) +
-                        "; give the trainer one with that many from the start");
+      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
+                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
     optimizer_ = other;
   }
 
   std::size_t states() const { return states_; }
-  std::span<T> state(std::size_t i) const {
-    return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)};
-  }
+  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
 
   // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
   // A parameter never lies in two buckets.
@@ -20259,14 +19927,12 @@ public:
 
   // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
   template <class Queue>
-  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin,
-             std::size_t end) const {
+  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
     if constexpr (!divides_parameters<Optimizer>) {
       apply_to(queue, now, parameters, gradients, {begin, end});
     } else {
       for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end)
-          apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
     }
   }
 
@@ -20281,8 +19947,7 @@ private:
   }
 
   template <class Queue>
-  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients,
-                const update_span& s) const {
+  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
     update_call<T> call{};
     call.count = s.end - s.begin;
     call.parameters = parameters + s.begin;
@@ -20342,14 +20007,13 @@ class training_step : public trained_replica<Model, Batch, T, Device> {
   using distribution = replica<Model>;
 
 public:
-  using typename base::plan;
   using base::buffers, base::parameters;
+  using typename base::plan;
   static constexpr bool fused = plan::fused;
   using communicator_type = typename distribution::communicator_type;
 
   // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes =
-      fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
   static_assert(plan::trained::arena <= place::most_bytes,
@@ -20375,7 +20039,7 @@ protected:
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
-                               : flat_gradients::places_in(plan::trained::memory),
+                                       : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),
         learning_rate_(optimizer.learning_rate), settings_(settings()) {
     if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
@@ -20391,9 +20055,9 @@ protected:
   }
   // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
   void meet() {
-    compare_builds(comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-                   texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(),
-                                                                most_bucket_bytes));
+    compare_builds(
+        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
     broadcast_replica(0);
   }
   void broadcast_replica(int root) {
@@ -20439,8 +20103,7 @@ protected:
   }
   template <step_inputs Inputs, class Judge>
   double take_micro_batch(const Inputs& inputs, const Judge& judge) {
-    if (accumulation_.size() == 0)
-      accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
+    if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
     return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
   }
 
@@ -20468,12 +20131,11 @@ private:
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
-    const double loss = watch.loss([&] {
-      return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
-    });
+    const double loss = watch.loss(
+        [&] { return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient)); });
     if (options_.check_loss && !std::isfinite(loss))
-      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
-                  std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
+      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(comm().rank()) +
+                  " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
@@ -20506,8 +20168,7 @@ private:
   static void finished(void* self, std::size_t end) {
     auto* const me = static_cast<training_step*>(self);
     if constexpr (fused) me->use_finished(end);
-    else if (me->reducing_ && distribution::options::overlaps)
-      me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
+    else if (me->reducing_ && distribution::options::overlaps) me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
   }
 
   // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
@@ -20546,7 +20207,9 @@ private:
   }
 
   // When everything has arrived: what fails on the way leaves no parameter updated.
-  void update() requires(!fused) {
+  void update()
+    requires(!fused)
+  {
     auto& q = compute();
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
@@ -20561,7 +20224,9 @@ private:
     for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale);
     applied_scale_ = scale;
   }
-  void update() requires(fused) { // what is still on its way at the end
+  void update()
+    requires(fused)
+  { // what is still on its way at the end
     if (buckets.size() == 0) begin_update();
     while (updated_ < buckets.size()) use_bucket(updated_++);
     guard_.leave();
@@ -20590,7 +20255,7 @@ protected:
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
   std::size_t last_micro_batches_ = 1; // of the last step
-  std::size_t rows_ = 0; // samples of the last micro-batch
+  std::size_t rows_ = 0;               // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
   bool rate_was_set_ = false; // by the program, whatever the schedule says
@@ -20637,16 +20302,15 @@ using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stan
 
 // What does not fit together has had its error. This has all that a trainer has, so that no other error follows.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
-    class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
+  requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
+class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
 public:
   using communicator_type = typename detail::replica<Model>::communicator_type;
 
   using options = typename detail::stand_in_trainer<T>::options;
 
   explicit trainer(const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
-  trainer(communicator_type&, const Optimizer&, options = {})
-      : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+  trainer(communicator_type&, const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
 };
 
 } // namespace cairn
@@ -20667,18 +20331,20 @@ class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, D
   using distribution = detail::replica<Model>;
 
 public:
+  using base::buffers, base::fused, base::output_shape, base::parameters;
   using typename base::communicator_type;
   using typename base::options;
   using typename base::plan;
-  using base::buffers, base::fused, base::output_shape, base::parameters;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, options given = {}) requires(!distribution::distributed)
+  explicit trainer(Optimizer optimizer, options given = {})
+    requires(!distribution::distributed)
       : base(nullptr, optimizer, std::move(given)) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
+  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
+    requires(distribution::distributed)
       : base(&comm, optimizer, std::move(given)) {
     this->meet();
   }
@@ -20706,9 +20372,8 @@ public:
   // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
   double accumulate(const Inputs& inputs, const Targets& targets) {
-    static_assert(
-        !fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
-                "fused update there are never all of them; use step(), or train without fused_update");
+    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
+                          "fused update there are never all of them; use step(), or train without fused_update");
     return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
   }
   // Forgets the micro-batches since the last step, as if they had not been.
@@ -20872,8 +20537,8 @@ public:
 
 private:
   friend struct detail::replica_access;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
+  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
   using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
@@ -20937,7 +20602,8 @@ public:
   template <class Dataset, class Sampler, std::size_t Batch>
   validation(const Dataset& samples, Sampler order, batch<Batch> rows, Metrics... metrics)
       : batches_(samples, std::move(order), rows, {.prefetch = 1}), metrics_(metrics...) {}
-  explicit validation(Loader batches, Metrics... metrics) requires std::is_reference_v<Loader>
+  explicit validation(Loader batches, Metrics... metrics)
+    requires std::is_reference_v<Loader>
       : batches_(batches), metrics_(metrics...) {}
 
   template <class Run>
@@ -20997,8 +20663,7 @@ inline std::string format_fixed(double value, int decimals) {
   std::array<char, 64> text{};
   // 1e15 needs 16 digits, a sign, a point and the decimals; what is larger is written with an exponent.
   const auto form = std::abs(value) < 1e15 ? std::chars_format::fixed : std::chars_format::scientific;
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, form, std::min(decimals, 30)).ptr;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, form, std::min(decimals, 30)).ptr;
   return {text.data(), end};
 }
 
@@ -21015,16 +20680,10 @@ struct unit {
   double size;
   const char* name;
 };
-inline constexpr std::array<unit, 7> byte_units{{{1, " B"},
-                                                 {0x1p10, " KiB"},
-                                                 {0x1p20, " MiB"},
-                                                 {0x1p30, " GiB"},
-                                                 {0x1p40, " TiB"},
-                                                 {0x1p50, " PiB"},
-                                                 {0x1p60, " EiB"}}};
+inline constexpr std::array<unit, 7> byte_units{
+    {{1, " B"}, {0x1p10, " KiB"}, {0x1p20, " MiB"}, {0x1p30, " GiB"}, {0x1p40, " TiB"}, {0x1p50, " PiB"}, {0x1p60, " EiB"}}};
 inline constexpr std::array<unit, 4> time_units{{{1e-9, " ns"}, {1e-6, " us"}, {1e-3, " ms"}, {1, " s"}}};
-inline constexpr std::array<unit, 6> count_units{
-    {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
+inline constexpr std::array<unit, 6> count_units{{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
 
 // The largest unit that a value fills once it is rounded to three digits: 1023.6 KiB are 1.00 MiB.
 inline const unit& unit_of(double value, std::span<const unit> units) {
@@ -21050,8 +20709,8 @@ inline std::string format_bytes(std::size_t bytes) {
 // of a byte is left out. Throws input_error for anything else: KB or M could mean two numbers each.
 inline std::size_t parse_bytes(std::string_view text) {
   const auto refuse = [&] {
-    return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" +
-                       std::string(text) + "'; the units are B, KiB, MiB, GiB and TiB");
+    return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" + std::string(text) +
+                       "'; the units are B, KiB, MiB, GiB and TiB");
   };
   // By hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double holds
   // up to 2^53, and it is divided once.
@@ -21150,9 +20809,9 @@ class svg_writer {
 public:
   // An empty white sheet.
   svg_writer(double width, double height) {
-    out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-           number(width) + "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " +
-           number(height) + "\" font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n";
+    out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
+           "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) +
+           "\" font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n";
     rectangle(0, 0, width, height, "fill=\"#fff\"");
   }
 
@@ -21179,17 +20838,14 @@ public:
   }
 
   // About how wide a text is, as that depends on the font. Errs on the wide side, so that labels keep apart.
-  static double width_of(std::string_view text, double size) {
-    return 0.6 * size * static_cast<double>(characters(text));
-  }
+  static double width_of(std::string_view text, double size) { return 0.6 * size * static_cast<double>(characters(text)); }
 
   // Groups nest; every one that is opened must be closed before str().
   void open_group(std::string_view attributes) { out_ += "<g " + std::string(attributes) + ">\n"; }
   void close_group() { out_ += "</g>\n"; }
 
   // A title is shown by a browser when the pointer rests on the rectangle.
-  void rectangle(double x, double y, double width, double height, std::string_view attributes = {},
-                 std::string_view title = {}) {
+  void rectangle(double x, double y, double width, double height, std::string_view attributes = {}, std::string_view title = {}) {
     out_ += "<rect" + at("x", x) + at("y", y) + at("width", width) + at("height", height);
     add_end(attributes, title.empty() ? "/>\n" : "><title>" + escape(title) + "</title></rect>\n");
   }
@@ -21213,8 +20869,7 @@ public:
       out_ += style.at == text_anchor::middle ? " text-anchor=\"middle\"" : " text-anchor=\"end\"";
     if (style.bold) out_ += " font-weight=\"bold\"";
     out_ += " fill=\"" + std::string(style.colour) + "\"";
-    if (style.halo > 0)
-      out_ += " stroke=\"#fff\" stroke-width=\"" + std::to_string(style.halo) + "\" paint-order=\"stroke\"";
+    if (style.halo > 0) out_ += " stroke=\"#fff\" stroke-width=\"" + std::to_string(style.halo) + "\" paint-order=\"stroke\"";
     out_ += ">" + escape(words) + "</text>\n";
   }
 
@@ -21222,9 +20877,7 @@ public:
   std::string str() const { return out_ + "</svg>\n"; }
 
 private:
-  static std::string at(const char* name, double value) {
-    return std::string(" ") + name + "=\"" + number(value) + "\"";
-  }
+  static std::string at(const char* name, double value) { return std::string(" ") + name + "=\"" + number(value) + "\""; }
   void add_end(std::string_view attributes, const std::string& end) {
     if (!attributes.empty()) out_ += " " + std::string(attributes);
     out_ += end;
@@ -21269,8 +20922,7 @@ struct axis_scale {
   bool logarithmic = false;
 
   double operator()(double value) const {
-    const double part =
-        logarithmic ? std::log(value / least) / std::log(most / least) : (value - least) / (most - least);
+    const double part = logarithmic ? std::log(value / least) / std::log(most / least) : (value - least) / (most - least);
     return from + (to - from) * part;
   }
   double length(double value) const { return (to - from) * value / (most - least); } // on a linear axis
@@ -21337,13 +20989,11 @@ inline std::vector<double> ticks_of(const chart_axis& axis, const axis_scale& sc
       if (tick >= scale.least && tick <= scale.most) out.push_back(tick);
     return out;
   }
-  if (axis.logarithmic)
-    out = log_ticks(scale.least, scale.most, ticks, axis.unit == chart_unit::bytes ? 1024 : 1000);
+  if (axis.logarithmic) out = log_ticks(scale.least, scale.most, ticks, axis.unit == chart_unit::bytes ? 1024 : 1000);
   if (out.size() > 1) return out; // else less than a decade, where linear ticks serve
   out.clear();
   const double step = tick_step(scale.most - scale.least, ticks, axis.unit);
-  for (double k = std::ceil(scale.least / step - 1e-9); k * step <= scale.most * (1 + 1e-9); ++k)
-    out.push_back(k * step);
+  for (double k = std::ceil(scale.least / step - 1e-9); k * step <= scale.most * (1 + 1e-9); ++k) out.push_back(k * step);
   return out;
 }
 
@@ -21665,12 +21315,10 @@ private:
         if (!std::isfinite(p.x) || !std::isfinite(p.y) || (chart_.x.logarithmic && p.x <= 0) ||
             (chart_.y.logarithmic && p.y <= 0))
           throw input_error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
-                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name +
-                            "'" + where);
+                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name + "'" + where);
     }
     if (chart_.lines.empty())
-      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title +
-                        "', found none");
+      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title + "', found none");
   }
 
   static double label_width(const chart_line& line) {
@@ -21723,8 +21371,7 @@ private:
     double right() const { return left + label_width(*line); }
     double half() const { return line->note.empty() ? 9 : 16; }
     bool meets(const label& other) const {
-      return left < other.right() && other.left < right() &&
-             std::abs(y - other.y) < half() + other.half() - 0.01;
+      return left < other.right() && other.left < right() && std::abs(y - other.y) < half() + other.half() - 0.01;
     }
   };
 
@@ -21737,10 +21384,8 @@ private:
     label best{&line, x + label_gap, y, y};
     const double height = best.half() + 6;
     std::size_t least = crossings(best);
-    const std::array<chart_point, 4> others{{{x - width - 2, y - height},
-                                             {x - 4, y - height},
-                                             {x + label_gap, y + height},
-                                             {x - width / 2, y + height + 2}}};
+    const std::array<chart_point, 4> others{
+        {{x - width - 2, y - height}, {x - 4, y - height}, {x + label_gap, y + height}, {x - width / 2, y + height + 2}}};
     for (const auto& [left, middle] : others) {
       if (least == 0 || left < x_.from || middle < y_.to || middle > y_.from - height) continue;
       const label other{&line, left, middle, middle};
@@ -21778,8 +21423,7 @@ private:
     for (const chart_line& line : chart_.lines) {
       if (line.name.empty()) continue;
       labels.push_back(place_of(line));
-      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i)
-        std::swap(labels[i], labels[i - 1]);
+      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i) std::swap(labels[i], labels[i - 1]);
     }
     bool moved = true;
     for (int round = 0; moved && round < 200; ++round) {
@@ -21842,8 +21486,9 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   const auto count = static_cast<double>(columns);
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
   for (std::size_t i = 0; i < charts.size(); ++i) {
-    const double left = margin + (each + between) * static_cast<double>(i % columns);
-    const double plot = top + row * static_cast<double>(i / columns) + title;
+    const std::size_t line = i / columns, column = i % columns;
+    const double left = margin + (each + between) * static_cast<double>(column);
+    const double plot = top + row * static_cast<double>(line) + title;
     drawing(charts[i], left, each, plot, settings.height).draw(to);
   }
   return to.str();
@@ -21879,8 +21524,7 @@ inline std::string typed_name(std::string_view name) {
     if (const std::size_t length = fraction_length(name.substr(i)); length > 0) {
       constexpr std::string_view hundredths = ", 100}"; // a percentage, as a user types it
       const std::string_view shown = name.substr(i, length);
-      if (shown.ends_with(hundredths))
-        out += "percent<" + std::string(shown.substr(1, length - 1 - hundredths.size())) + ">";
+      if (shown.ends_with(hundredths)) out += "percent<" + std::string(shown.substr(1, length - 1 - hundredths.size())) + ">";
       else out += "fraction" + std::string(shown);
       i += length - 1;
       continue;
@@ -21918,8 +21562,7 @@ template <class Blueprint>
 std::vector<std::string> stage_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < Blueprint::size; ++i)
-    names.push_back(
-        detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
+    names.push_back(detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
   return names;
 }
 
@@ -21968,8 +21611,7 @@ public:
   // Policies that stand at nearly the same place share a point.
   template <class Policy>
   void add_policy() {
-    using plan =
-        blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
+    using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
     const std::string name = name_of<Policy>();
     const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
     const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
@@ -22024,25 +21666,22 @@ private:
   }
 
   void add_point(std::string name, const char* colour, const chart_point& at) {
-    chart_.lines.push_back(
-        {.name = std::move(name),
-         .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
-         .colour = colour,
-         .points = {at}});
+    chart_.lines.push_back({.name = std::move(name),
+                            .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
+                            .colour = colour,
+                            .points = {at}});
   }
 
-  using plain =
-      blueprint_of<checkpoint<store_all, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
+  using plain = blueprint_of<checkpoint<store_all, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
 
   const Curve& curve_;
   double store_all_ = static_cast<double>(curve_.cost_of(plain::training.ops()));
   double highest_ = 1;
   // The axis of bytes begins at nothing; that of time right below store_all's, below which nothing is.
-  line_chart chart_{
-      {},
-      {"activations of a training step", chart_unit::bytes},
-      {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},
-      {}};
+  line_chart chart_{{},
+                    {"activations of a training step", chart_unit::bytes},
+                    {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},
+                    {}};
 };
 
 } // namespace detail
@@ -22055,8 +21694,8 @@ private:
 // schedules, these policies as points above it, and the schedules that keep these budgets. Times are the costs of the
 // curve. Throws what within() throws for a budget that no schedule keeps.
 template <class... Policies, class Model, std::size_t Batch, class T, class Update>
-std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve,
-                       std::span<const std::size_t> budgets = {}, const curve_settings& settings = {}) {
+std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve, std::span<const std::size_t> budgets = {},
+                       const curve_settings& settings = {}) {
   using drawn = detail::curve_chart<memory_curve<Model, Batch, T, Update>>;
   static_assert(!memory_curve<Model, Batch, T, Update>::plan::fused,
                 "draw_curve: the policies beside the curve are planned without a fused_update; draw the curve of the "
@@ -22065,10 +21704,8 @@ std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve,
   for (const auto add : {&drawn::add_curve, &drawn::template add_policy<Policies>...}) (picture.*add)();
   picture.add_budgets(budgets);
   const line_chart chart = std::move(picture).take();
-  return draw_line_charts({&chart, 1}, {.title = settings.title,
-                                        .subtitle = settings.subtitle,
-                                        .width = settings.width,
-                                        .height = settings.height});
+  return draw_line_charts(
+      {&chart, 1}, {.title = settings.title, .subtitle = settings.subtitle, .width = settings.width, .height = settings.height});
 }
 
 } // namespace cairn
@@ -22085,8 +21722,7 @@ struct bucket_departure {
 
 // The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
 // them; a stage that is a block has several. `element` is the size of a gradient in bytes.
-inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets,
-                                                std::size_t element) {
+inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
   std::vector<bucket_departure> out;
   for (const detail::bucket& b : buckets) {
     std::size_t position = c.size();
@@ -22122,14 +21758,12 @@ struct timeline {
 };
 
 // Operations of one op for one sample, as flops() counts them.
-inline double op_flops(const chain& c, const op& o) {
-  return static_cast<double>(flops(c, std::span<const op>{&o, 1}));
-}
+inline double op_flops(const chain& c, const op& o) { return static_cast<double>(flops(c, std::span<const op>{&o, 1})); }
 
 // `flops_per_byte`: how many operations a rank does in the time in which one byte of gradients is reduced.
 // In a chain whose stages state no operations every op counts as one.
-inline timeline make_timeline(const chain& c, std::span<const op> ops,
-                              std::span<const bucket_departure> leaving = {}, double flops_per_byte = 0) {
+inline timeline make_timeline(const chain& c, std::span<const op> ops, std::span<const bucket_departure> leaving = {},
+                              double flops_per_byte = 0) {
   double forward = 0;
   double once = 0; // a step without recomputation
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -22137,9 +21771,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
     const bool gives = i > c.lowest_backward() || c.gives_input_gradient();
     once += op_flops(c, {.wants_output = true, .position = static_cast<std::uint32_t>(i)});
     if (i >= c.lowest_backward())
-      once += op_flops(c, {.kind = op_kind::backward,
-                                   .wants_input_gradient = gives,
-                                   .position = static_cast<std::uint32_t>(i)});
+      once += op_flops(c, {.kind = op_kind::backward, .wants_input_gradient = gives, .position = static_cast<std::uint32_t>(i)});
   }
   const bool counted = forward > 0;
   if (!counted) {
@@ -22167,9 +21799,8 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   double free = 0;
   for (const bucket_departure& b : leaving) {
     if (b.position >= c.size())
-      throw input_error("make_timeline: expected a bucket to leave after a stage below " +
-                  std::to_string(c.size()) + ", found stage " + std::to_string(b.position) +
-                  "; make departures and chain from one network");
+      throw input_error("make_timeline: expected a bucket to leave after a stage below " + std::to_string(c.size()) +
+                        ", found stage " + std::to_string(b.position) + "; make departures and chain from one network");
     const double begin = std::max(free, done[b.position]);
     free = begin + static_cast<double>(b.bytes) * byte;
     out.buckets.push_back({begin, free});
@@ -22224,8 +21855,7 @@ struct memory_plot {
     const std::string base = " " + svg_writer::number(y.from);
     to.path("M" + svg_writer::number(x(0)) + base + curve + "L" + svg_writer::number(x(times->work)) + base + "Z",
             "fill=\"#8a97a6\" fill-opacity=\"0.28\"");
-    to.path("M" + curve.substr(1),
-            "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
+    to.path("M" + curve.substr(1), "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
   }
 
   // After the curve and the mark of the loss, which would cross it.
@@ -22244,30 +21874,22 @@ struct memory_plot {
     const bool refers = reference > live[at];
     const double reference_at = y(static_cast<double>(reference));
     // On the other side than the peak's own number, so that the two never meet.
-    const auto limit = [&](double height, double base, const std::string& words, const std::string& colour,
-                           const char* dashes) {
-      to.line(x.from, height, x.to, height,
-              "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
+    const auto limit = [&](double height, double base, const std::string& words, const std::string& colour, const char* dashes) {
+      to.line(x.from, height, x.to, height, "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
       to.text(left_half ? x.to - 4 : x.from + 6, base, words,
               {.at = left_half ? text_anchor::end : text_anchor::start, .colour = colour, .halo = 3});
     };
     if (refers)
-      limit(reference_at, reference_at - 5, std::string(reference_name) + " " + format_bytes(reference), "#46515e",
-            "5 4");
+      limit(reference_at, reference_at - 5, std::string(reference_name) + " " + format_bytes(reference), "#46515e", "5 4");
     if (budget > 0) {
       const double height = y(static_cast<double>(budget));
       // Below its line if the other number is just above it.
       const bool close = refers && std::abs(height - reference_at) < 14;
-      limit(height, close ? std::max(height, reference_at) + 13 : height - 5,
-            "budget " + format_bytes(budget), "#1d8a5b", "7 3");
+      limit(height, close ? std::max(height, reference_at) + 13 : height - 5, "budget " + format_bytes(budget), "#1d8a5b", "7 3");
     }
     to.circle(px, py, 3.5, "fill=\"#1d242c\" stroke=\"#fff\" stroke-width=\"1\"");
     to.text(px + (left_half ? 7 : -7), py - 6, "peak " + format_bytes(live[at]),
-            {.size = 12,
-             .at = left_half ? text_anchor::start : text_anchor::end,
-             .colour = "#1d242c",
-             .bold = true,
-             .halo = 3});
+            {.size = 12, .at = left_half ? text_anchor::start : text_anchor::end, .colour = "#1d242c", .bold = true, .halo = 3});
   }
 
 private:
@@ -22314,10 +21936,8 @@ namespace cairn::detail {
 // What the colours of a schedule's picture mean. They differ in lightness as well as in hue, and keep apart
 // for people who see red and green alike.
 enum class picture_kind : std::size_t { forward, recompute, backward, communication, stored };
-inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b",
-                                                            "#dbe2ea"};
-inline constexpr std::array<const char*, 5> picture_words{"forward", "recompute", "backward",
-                                                          "gradients on their way", "stored"};
+inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b", "#dbe2ea"};
+inline constexpr std::array<const char*, 5> picture_words{"forward", "recompute", "backward", "gradients on their way", "stored"};
 
 // `fill="#2f6db3"`, or a stroke of that colour.
 inline std::string paint(const char* attribute, picture_kind kind) {
@@ -22380,7 +22000,7 @@ struct stage_plot {
       const double since = rows[position].since;
       to.rectangle(x(since), row_top(position) + between / 2, x.length(now - since), row - between);
     };
-    const auto hold = [&](std::size_t position, bool row_state::*what, bool on, double now) {
+    const auto hold = [&](std::size_t position, bool row_state::* what, bool on, double now) {
       row_state& r = rows[position];
       const bool before = r.holds();
       r.*what = on;
@@ -22393,8 +22013,7 @@ struct stage_plot {
       done += works(o) ? 1U : 0U;
       if (o.kind == op_kind::forward && o.wants_output) hold(o.position, &row_state::output, true, now);
       if (o.kind == op_kind::forward && o.wants_tape) hold(o.position, &row_state::tape, true, now);
-      if (o.kind == op_kind::discard_value && o.position > 0)
-        hold(o.position - 1, &row_state::output, false, now);
+      if (o.kind == op_kind::discard_value && o.position > 0) hold(o.position - 1, &row_state::output, false, now);
       if (o.kind == op_kind::discard_tape) hold(o.position, &row_state::tape, false, now);
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -22406,8 +22025,7 @@ struct stage_plot {
   template <class Writer>
   void draw_ops(Writer& to, picture_kind kind) const {
     if (is_fine())
-      return to.path(runs_of(kind), "fill=\"none\" stroke-linecap=\"square\" stroke-width=\"1.5\" " +
-                                        paint("stroke", kind));
+      return to.path(runs_of(kind), "fill=\"none\" stroke-linecap=\"square\" stroke-width=\"1.5\" " + paint("stroke", kind));
     const std::string name = picture_words[static_cast<std::size_t>(kind)];
     const bool titled = ops.size() <= 4000; // with more, no single one can be pointed at
     to.open_group("class=\"" + name + "\" " + paint("fill", kind));
@@ -22426,8 +22044,7 @@ struct stage_plot {
   // A bucket: a line down from the end of the backward that completes it, and the time of its reduction in a lane of
   // its own.
   template <class Writer>
-  void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane,
-                    double height) const {
+  void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane, double height) const {
     constexpr std::size_t max_lines = 64;
     for (const bucket_departure& b : leaving.first(leaving.size() <= max_lines ? leaving.size() : 0)) {
       const double at = x(finished(b.position));
@@ -22437,16 +22054,13 @@ struct stage_plot {
     to.open_group("class=\"communication\" " + paint("fill", picture_kind::communication));
     for (std::size_t b = 0; b < leaving.size(); ++b) {
       const double begin = x(times->buckets[b].begin);
-      const double end =
-          std::min(x(times->buckets[b].end), x.to); // the scale may end before the last arrives
+      const double end = std::min(x(times->buckets[b].end), x.to); // the scale may end before the last arrives
       if (begin >= x.to) break;
       const std::string size = format_bytes(leaving[b].bytes);
-      to.rectangle(begin, lane, std::max(end - begin > 5 ? end - begin - 0.75 : end - begin, 1.25), height,
-                   "rx=\"1.5\"",
+      to.rectangle(begin, lane, std::max(end - begin > 5 ? end - begin - 0.75 : end - begin, 1.25), height, "rx=\"1.5\"",
                    size + " of gradients, complete after the backward of " + label(leaving[b].position));
       if (end - begin > svg_writer::width_of(size, 10) + 6)
-        to.text((begin + end) / 2, lane + height / 2 + 3.5, size,
-                {.size = 10, .at = text_anchor::middle, .colour = "#fff"});
+        to.text((begin + end) / 2, lane + height / 2 + 3.5, size, {.size = 10, .at = text_anchor::middle, .colour = "#fff"});
     }
     to.close_group();
   }
@@ -22458,9 +22072,7 @@ struct stage_plot {
     const std::size_t last = stages.size() - 1;
     const auto add = [&](std::size_t i) {
       if (step > 1) to.line(x.from, row_middle(i), x.to, row_middle(i), "stroke=\"#eceff2\"");
-      if (labelled)
-        to.text(x.from - 8, row_middle(i) + 4, is_named() ? label(i) : std::to_string(i),
-                {.at = text_anchor::end});
+      if (labelled) to.text(x.from - 8, row_middle(i) + 4, is_named() ? label(i) : std::to_string(i), {.at = text_anchor::end});
     };
     for (std::size_t i = 0; i <= last; i += step) add(i);
     if (static_cast<double>(last % step) * row >= 13) add(last);
@@ -22469,8 +22081,7 @@ struct stage_plot {
   // The widest label, for the margin.
   double label_width() const {
     double widest = svg_writer::width_of(std::to_string(stages.size()), 11);
-    for (std::size_t i = 0; is_named() && i < stages.size(); ++i)
-      widest = std::max(widest, svg_writer::width_of(label(i), 11));
+    for (std::size_t i = 0; is_named() && i < stages.size(); ++i) widest = std::max(widest, svg_writer::width_of(label(i), 11));
     return widest;
   }
 
@@ -22544,8 +22155,8 @@ struct picture_settings {
   std::size_t store_all_peak = 0;         // bytes; 0: not drawn
   std::size_t budget = 0;                 // bytes that a schedule may use, as a line; 0: not drawn
   std::size_t columns = 1;                // schedules side by side
-  double flops_per_byte = 20; // operations of one rank in the time in which a byte of gradients is reduced
-  double width = 1200;        // pixels
+  double flops_per_byte = 20;             // operations of one rank in the time in which a byte of gradients is reduced
+  double width = 1200;                    // pixels
 };
 
 namespace detail {
@@ -22619,9 +22230,8 @@ private:
   void check() const {
     for (const picture_panel& p : panels_)
       if (p.live.size() < p.ops.size() || p.ops.empty() || p.stages.size() == 0)
-        throw input_error("draw_schedules: expected stages, ops and live bytes for each of the " +
-                          std::to_string(p.ops.size()) + " ops of '" + p.name + "', found " +
-                          std::to_string(p.live.size()) +
+        throw input_error("draw_schedules: expected stages, ops and live bytes for each of the " + std::to_string(p.ops.size()) +
+                          " ops of '" + p.name + "', found " + std::to_string(p.live.size()) +
                           " numbers of bytes; take them from the memory plan of the same schedule");
   }
 
@@ -22676,15 +22286,13 @@ private:
   // only; what is measured belongs in a table.
   void draw_facts(Writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
-    const std::string chain_facts =
-        format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
+    const std::string chain_facts = format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
     std::string peak_facts = "peak " + format_bytes(peak);
     if (settings_.store_all_peak > 0 && peak != settings_.store_all_peak)
-      peak_facts += " = " +
-                    format_fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
-                    " of store_all";
-    std::string time_facts = "predicted time " + format_fixed(times_[p].work_ratio, 2) + " ×" +
-                             (is_narrow() ? "" : " a step without recomputation");
+      peak_facts +=
+          " = " + format_fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) + " of store_all";
+    std::string time_facts =
+        "predicted time " + format_fixed(times_[p].work_ratio, 2) + " ×" + (is_narrow() ? "" : " a step without recomputation");
     if (!panel.leaving.empty()) {
       const double exposed = (times_[p].end - times_[p].work) / times_[p].work * times_[p].work_ratio;
       time_facts += " + " + format_fixed(exposed, 2) + " waiting for gradients";
@@ -22735,8 +22343,7 @@ private:
     for (const auto kind : {picture_kind::forward, picture_kind::recompute, picture_kind::backward})
       if (has({&panel, 1}, kind)) stages.draw_ops(to, kind);
     if (!panel.leaving.empty()) {
-      if (is_labelled(p))
-        to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", {.at = text_anchor::end});
+      if (is_labelled(p)) to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", {.at = text_anchor::end});
       stages.draw_buckets(to, panel.leaving, lane, lane_height);
     }
 
@@ -22808,14 +22415,14 @@ struct network_line {
   bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
   std::size_t times = 0; // so many stages; of a group: repetitions
   value_list outputs{};  // that it makes; what goes past it is left out
-  std::vector<std::size_t> positions{}; // in the chain in which it stands, the same for each repetition of that chain
-  std::size_t parameters = 0; // that are learnt
-  std::size_t frozen = 0;     // parameters that are not
-  std::size_t forwards = 0; // how many run in one step
-  std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
-  std::size_t recomputed = 0; // how many of them run forward more than once
-  std::size_t tape_bytes = 0; // stored between forward and backward: own tape, and output where it is stored
-  std::uint64_t flops = 0;    // of a step for one sample
+  std::vector<std::size_t> positions{};   // in the chain in which it stands, the same for each repetition of that chain
+  std::size_t parameters = 0;             // that are learnt
+  std::size_t frozen = 0;                 // parameters that are not
+  std::size_t forwards = 0;               // how many run in one step
+  std::size_t stored = 0;                 // how many of the stages store an output or a tape between forward and backward
+  std::size_t recomputed = 0;             // how many of them run forward more than once
+  std::size_t tape_bytes = 0;             // stored between forward and backward: own tape, and output where it is stored
+  std::uint64_t flops = 0;                // of a step for one sample
   std::vector<gradient_span> gradients{}; // of each stage
 };
 
@@ -22863,9 +22470,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
     // Whether the chain has to make its input gradient is up to the chain around it.
-    const std::size_t without = !o.wants_input_gradient ? backwards
-                                : o.position == 0       ? whole.last_backwards
-                                                        : 0;
+    const std::size_t without = !o.wants_input_gradient ? backwards : o.position == 0 ? whole.last_backwards : 0;
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
@@ -22913,8 +22518,7 @@ private:
       line.forwards += u.all_forwards();
       line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
       line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
-      line.tape_bytes +=
-          (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
+      line.tape_bytes += (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
       line.flops += u.flops(s);
       line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
     }
@@ -22957,12 +22561,9 @@ private:
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
-      network_line group{
-          .name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
+      network_line group{.name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
-      write_group(out, std::move(group), [&](std::size_t below) {
-        line_writer<Inner, 0, Part>::write(out, inside, {0}, below);
-      });
+      write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
     } else {
       line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
     }
@@ -22979,15 +22580,12 @@ private:
     if constexpr (times == 1 || flattened<Body>::elements::size == 1) {
       write_parts(out, copies, all, level, std::index_sequence_for<Parts...>{});
     } else {
-      network_line group{.name = std::string(made_of<Body>::name),
-                         .level = level,
-                         .group = true,
-                         .times = copies.size() * all.size()};
+      network_line group{
+          .name = std::string(made_of<Body>::name), .level = level, .group = true, .times = copies.size() * all.size()};
       for (const std::size_t at : all)
         for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
-      write_group(out, std::move(group), [&](std::size_t below) {
-        write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{});
-      });
+      write_group(out, std::move(group),
+                  [&](std::size_t below) { write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{}); });
     }
   }
 
@@ -23024,8 +22622,7 @@ private:
   }();
 
   template <std::size_t... I>
-  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level,
-                          std::index_sequence<I...>) {
+  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level, std::index_sequence<I...>) {
     using writer = void (*)(lines&, const chain_uses&, const places&, std::size_t);
     constexpr std::array<writer, sizeof...(Parts) + 1> writers{&line_writer<Chain, first[I], Parts>::write...};
     constexpr std::array<std::size_t, sizeof...(Parts) + 1> stages{flattened<Parts>::stages...};
@@ -23073,9 +22670,8 @@ public:
   // Appends a row. Throws input_error unless it has one cell for each column.
   table& row(std::vector<std::string> cells) {
     if (cells.size() != columns_)
-      throw input_error("table: expected a row of " + std::to_string(columns_) +
-                        " cells, as the header has, found " + std::to_string(cells.size()) +
-                        "; give every column a cell, empty where there is nothing to say");
+      throw input_error("table: expected a row of " + std::to_string(columns_) + " cells, as the header has, found " +
+                        std::to_string(cells.size()) + "; give every column a cell, empty where there is nothing to say");
     lines_.push_back(std::move(cells));
     return *this;
   }
@@ -23092,8 +22688,7 @@ public:
   std::string text() const {
     const columns_form columns = measure(0);
     std::string rule;
-    for (const std::size_t width : columns.width)
-      rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
+    for (const std::size_t width : columns.width) rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
     rule += '\n';
     std::string out;
     for (std::size_t l = 0; l < lines_.size(); ++l) {
@@ -23135,8 +22730,7 @@ private:
     cell.remove_prefix(std::min(cell.size(), cell.find_first_not_of("+-.~<>")));
     return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
   }
-  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns,
-                            const char* between) {
+  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns, const char* between) {
     std::string out;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const std::string space(columns.width[c] - detail::characters(cells[c]), ' ');
@@ -23213,25 +22807,19 @@ struct network_summary {
   std::string text() const { return heading() + "\n\n" + stages("  ").text() + "\n" + totals().text(); }
 
   // For a README or an issue, where blanks at the beginning of a cell would be lost.
-  std::string markdown() const {
-    return heading() + "\n\n" + stages("\u00a0\u00a0").markdown() + "\n" + totals().markdown();
-  }
+  std::string markdown() const { return heading() + "\n\n" + stages("\u00a0\u00a0").markdown() + "\n" + totals().markdown(); }
 
 private:
-  static double ratio(std::uint64_t a, std::uint64_t b) {
-    return b == 0 ? 1 : static_cast<double>(a) / static_cast<double>(b);
-  }
+  static double ratio(std::uint64_t a, std::uint64_t b) { return b == 0 ? 1 : static_cast<double>(a) / static_cast<double>(b); }
   static std::string bytes_or_dash(std::size_t n) { return n == 0 ? "-" : format_bytes(n); }
 
   std::string heading() const {
-    return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) +
-           " parameters in " + format_bytes(parameter_bytes) +
-           (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
+    return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) + " parameters in " +
+           format_bytes(parameter_bytes) + (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
   }
 
   table stages(const std::string& indent) const {
-    std::vector<std::string> header{"",           "stage",    "output",     "parameters",
-                                    "activation", "forwards", "tape bytes", "FLOPs"};
+    std::vector<std::string> header{"", "stage", "output", "parameters", "activation", "forwards", "tape bytes", "FLOPs"};
     if (!buckets.empty()) header.push_back("bucket");
     table out(std::move(header));
     detail::network_line sum{.name = "total", .group = true, .times = 1};
@@ -23252,15 +22840,14 @@ private:
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
     if (line.times > 1) name += " x " + format_count(line.times);
-    std::vector<std::string> cells{
-        place(line),
-        name,
-        is_sum(line) ? std::string() : outputs_of(line),
-        parameters_of(line),
-        line.group ? std::string() : activation(line),
-        line.group ? std::string() : format_count(line.forwards),
-        bytes_or_dash(line.tape_bytes),
-        line.flops == 0 ? "-" : format_quantity(static_cast<double>(line.flops * batch))};
+    std::vector<std::string> cells{place(line),
+                                   name,
+                                   is_sum(line) ? std::string() : outputs_of(line),
+                                   parameters_of(line),
+                                   line.group ? std::string() : activation(line),
+                                   line.group ? std::string() : format_count(line.forwards),
+                                   bytes_or_dash(line.tape_bytes),
+                                   line.flops == 0 ? "-" : format_quantity(static_cast<double>(line.flops * batch))};
     if (!buckets.empty()) cells.push_back(is_sum(line) ? std::string() : leaves_in(line));
     to.row(std::move(cells));
   }
@@ -23343,12 +22930,10 @@ private:
           .row({"FLOPs", quantity(costs.flops)});
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
     return table({"one step", "as it is", "without checkpoint", "ratio"})
-        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak),
-              part(costs.peak, without.peak)})
+        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
         .row({"tape bytes at the loss", format_bytes(costs.tape_bytes), format_bytes(without.tape_bytes),
               part(costs.tape_bytes, without.tape_bytes)})
-        .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops),
-              part(costs.flops, without.flops)});
+        .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
   }
 };
 
@@ -23379,11 +22964,9 @@ inline constexpr bool has_checkpoint<T, pack<Parts...>> = [] {
 template <class Plan>
 step_costs costs_of() {
   const auto kept = kept_over_loss<Plan::size>(Plan::whole, Plan::training.ops());
-  step_costs out{.peak = Plan::trained::memory.arena,
-                 .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
+  step_costs out{.peak = Plan::trained::memory.arena, .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
   for (std::size_t i = 0; i < Plan::size; ++i)
-    out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) +
-                      (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);
+    out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) + (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);
   return out;
 }
 
@@ -23424,7 +23007,9 @@ network_summary summary() {
 }
 
 template <class Model, class Batch, class T = float>
-network_summary summary() requires(Batch::size > 0) {
+network_summary summary()
+  requires(Batch::size > 0)
+{
   return summary<Model, Batch::size, T>();
 }
 
@@ -23446,17 +23031,14 @@ void draw_schedule(const std::string& file) {
   using plain = typename detail::without_checkpoint<model>::type;
   std::vector<bucket_departure> leaving;
   if constexpr (replica::distributed && !plan::fused)
-    leaving =
-        departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
-  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole,
-                            plan::training.ops(), plan::trained::memory.live, leaving};
-  write_svg(file,
-            draw_schedules(
-                std::span(&panel, 1),
-                {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                 .stage_names = stage_names<plan>(),
-                 .store_all_peak =
-                     blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
+    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
+  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
+                            plan::trained::memory.live, leaving};
+  write_svg(file, draw_schedules(
+                      std::span(&panel, 1),
+                      {.title = "One training step of " + std::to_string(Batch::size) + " samples",
+                       .stage_names = stage_names<plan>(),
+                       .store_all_peak = blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
 }
 
 } // namespace cairn
@@ -23470,8 +23052,7 @@ namespace detail {
 // "loss=0.1234", with at most four digits.
 inline std::string named_number(std::string_view name, double value) {
   std::array<char, 32> number{};
-  const auto end =
-      std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
+  const auto end = std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
   return std::string(name).append("=").append(number.data(), end.ptr);
 }
 
@@ -23562,8 +23143,7 @@ private:
       const char* value = std::getenv(name);
       if (value == nullptr || *value == '\0') continue;
       const std::string_view text = value;
-      return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos ||
-             text.find("utf-8") != text.npos;
+      return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos || text.find("utf-8") != text.npos;
     }
     return false;
   }
@@ -23606,8 +23186,7 @@ private:
     const std::string done = format_count(done_);
     std::string out;
     // On a terminal as wide as at the end, so that the bar keeps its length.
-    if (total_ > 0)
-      out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
+    if (total_ > 0) out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
     else out = done + " " + settings_.unit;
     out += " [" + format_clock(elapsed);
     const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;
@@ -23851,11 +23430,9 @@ std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) 
   if (panels.empty())
     throw input_error("draw_metrics: expected at least one metric with a finite value, found none; was anything logged?");
   const std::size_t columns = panels.size() == 4 ? 2 : std::min<std::size_t>(panels.size(), 3);
-  return draw_line_charts<Writer>(panels, {.title = title,
-                                           .subtitle = without,
-                                           .width = 60 + 400 * static_cast<double>(columns),
-                                           .height = 220,
-                                           .columns = columns});
+  return draw_line_charts<Writer>(
+      panels,
+      {.title = title, .subtitle = without, .width = 60 + 400 * static_cast<double>(columns), .height = 220, .columns = columns});
 }
 
 namespace detail {
@@ -23933,7 +23510,7 @@ public:
       settings.done = std::min(before * run.rows(), run.samples_of_epoch());
       bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
     }
-    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.learning_rate()}});
+    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.last_rate()}});
     if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
   }
 
@@ -24011,9 +23588,7 @@ public:
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
     using communicator_type = typename detail::replica<Model>::communicator_type;
     using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
-    const auto count = [](std::size_t n, const std::string& what) {
-      return format_count(n) + " " + what + (n == 1 ? "" : "s");
-    };
+    const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
@@ -24025,8 +23600,8 @@ public:
     const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
-    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") +
-           " | " + format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
+           format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
     return out;
   }
 
@@ -24086,10 +23661,10 @@ public:
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
   }
 
-  std::vector<op> ops;          // of the schedule
-  std::vector<moments> took{};  // by each
-  moments waiting{};            // for gradients, after the last op
-  moments updating{};           // the parameters; with a fused update those that are left
+  std::vector<op> ops;         // of the schedule
+  std::vector<moments> took{}; // by each
+  moments waiting{};           // for gradients, after the last op
+  moments updating{};          // the parameters; with a fused update those that are left
   std::vector<way> buckets{};
   std::vector<inner> inside{};
 
@@ -24275,8 +23850,8 @@ template <class Trace>
 std::string chrome_events(const Trace& trace) {
   std::string out;
   const auto begin = [&](char phase, std::string_view name, std::size_t row) {
-    out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) +
-           ",\"tid\":" + std::to_string(row) + ",\"name\":" + json_text(name);
+    out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) + ",\"tid\":" + std::to_string(row) +
+           ",\"name\":" + json_text(name);
   };
   const auto time = [](std::int64_t nanoseconds) { return format_fixed(static_cast<double>(nanoseconds) * 1e-3, 3); };
   const auto metadata = [&](std::string_view what, std::size_t row, std::string_view key, const std::string& value) {
@@ -24381,7 +23956,11 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
   std::vector<trace_slice> ways;
   for (std::size_t b = 0; !alone && b < seen.buckets.size(); ++b) {
     const auto& w = seen.buckets[b];
-    ways.push_back({"bucket " + std::to_string(b), "communication", 0, w.sent - origin, w.back - origin,
+    ways.push_back({"bucket " + std::to_string(b),
+                    "communication",
+                    0,
+                    w.sent - origin,
+                    w.back - origin,
                     {{"bytes", static_cast<double>(w.bytes)}}});
   }
   add_side_by_side(out, std::move(ways), "communication");
@@ -24534,16 +24113,13 @@ inline std::string event_record(std::string_view payload) {
 }
 
 // tensorflow.Event, by the numbers of its fields: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
-inline std::string first_event(double time) {
-  return proto_fields().real(1, time).bytes(3, "brain.Event:2").str();
-}
+inline std::string first_event(double time) { return proto_fields().real(1, time).bytes(3, "brain.Event:2").str(); }
 // What is known of this step and of later ones comes again: readers forget it (SessionLog.status = START).
 inline std::string start_event(double time, std::uint64_t step) {
   return proto_fields().real(1, time).number(2, step).bytes(7, proto_fields().number(1, 1).str()).str();
 }
 // Summary.value is a list of {1 tag, 2 simple_value}.
-inline std::string scalars_event(double time, std::uint64_t step,
-                                 std::span<const std::pair<std::string, double>> metrics) {
+inline std::string scalars_event(double time, std::uint64_t step, std::span<const std::pair<std::string, double>> metrics) {
   proto_fields summary;
   for (const auto& [name, value] : metrics)
     summary.bytes(1, proto_fields().bytes(1, name).real(2, static_cast<float>(value)).str());
@@ -24585,9 +24161,7 @@ public:
   }
 
 private:
-  static double now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
+  static double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
   void open(std::uint64_t step) {
     if (file_ != nullptr) return;
@@ -24614,8 +24188,7 @@ private:
 
   void add(const std::string& event) {
     if (!file_->write(event_record(event)))
-      throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
-                       ". The disk must have room.");
+      throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) + ". The disk must have room.");
   }
 
   std::string folder_;

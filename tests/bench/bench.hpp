@@ -53,18 +53,16 @@ inline void print(const request& asked, const figures& f) {
   const double step = median(f.milliseconds);
   const double least = *std::min_element(f.milliseconds.begin(), f.milliseconds.end());
   const double gradients = f.fused ? 0 : static_cast<double>(f.parameters) * 4 / 0x1p20;
-  std::printf(
-      "{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"threads\": %zu, \"world\": %zu, "
-      "\"batch\": %zu, "
-      "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
-      "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
-      "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
-      "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
-      asked.workload.c_str(), f.mode.c_str(), asked.threads, asked.world, f.batch, f.depth, asked.num_hl,
-      asked.hl_size, f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
-      static_cast<double>(f.arena) / 0x1p20,
-      asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20), f.flops, f.flops / step / 1e6,
-      asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
+  std::printf("{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"threads\": %zu, \"world\": %zu, "
+              "\"batch\": %zu, "
+              "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
+              "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
+              "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
+              "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
+              asked.workload.c_str(), f.mode.c_str(), asked.threads, asked.world, f.batch, f.depth, asked.num_hl, asked.hl_size,
+              f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
+              static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20),
+              f.flops, f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
   std::fflush(stdout);
 }
 
@@ -90,8 +88,7 @@ struct samples {
 
 // Runs warm-up and steps on one trainer; `prepare` may change its parameters, `after` is called behind each step.
 template <class Loss, class Trainer, class After>
-void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out,
-               After after) {
+void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out, After after) {
   const samples<Loss, Trainer> batch(rows, seed);
   out.first_loss = train.step(batch.inputs, batch.targets);
   for (std::size_t i = 0; i < asked.warmup; ++i) train.step(batch.inputs, batch.targets);
@@ -116,15 +113,13 @@ figures describe_step(const char* mode, std::size_t depth) {
   out.parameters = plan::parameters;
   out.arena = plan::trained::memory.arena;
   out.fused = plan::fused;
-  out.flops =
-      static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
+  out.flops = static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
   return out;
 }
 
 // Steps of one process.
 template <class Model, class Loss, std::size_t Batch, class Prepare>
-void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer,
-             Prepare prepare) {
+void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare) {
   using namespace cairn;
   figures out = describe_step<Model, Batch>(mode, depth);
   trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, {.threads = asked.threads}};

@@ -15,8 +15,7 @@ using namespace cairn;
 namespace {
 
 template <std::size_t Depth>
-using chain_net =
-    Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
+using chain_net = Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
 
 // The most bytes of a step beyond parameters, optimizer state and batch. PyTorch has 202 MiB and, in segments, 67.
 using deep = chain_net<100>;
@@ -36,8 +35,7 @@ bool run(const request& asked, const char* mode) {
         for (float& w : p.numbers) w /= static_cast<float>(Depth);
     });
   };
-  measure<Model, CrossEntropyLoss, 1024>(asked, mode, Depth, {.learning_rate = 1e-3, .momentum = 0.9},
-                                         prepare);
+  measure<Model, CrossEntropyLoss, 1024>(asked, mode, Depth, {.learning_rate = 1e-3, .momentum = 0.9}, prepare);
   return true;
 }
 
@@ -45,8 +43,7 @@ template <std::size_t Depth>
 bool regular(const request& asked) {
   using net = chain_net<Depth>;
   using rooted = checkpoint<sqrt_n, net>;
-  return run<net, Depth>(asked, "naive") || run<rooted, Depth>(asked, "sqrt") ||
-         run<fused_update<net>, Depth>(asked, "fused") ||
+  return run<net, Depth>(asked, "naive") || run<rooted, Depth>(asked, "sqrt") || run<fused_update<net>, Depth>(asked, "fused") ||
          run<fused_update<rooted>, Depth>(asked, "fused_sqrt");
 }
 
@@ -61,6 +58,5 @@ bool solved(const request& asked) {
 } // namespace
 
 bool bench_chain(const request& asked) {
-  return regular<10>(asked) || regular<30>(asked) || regular<100>(asked) || regular<300>(asked) ||
-         solved(asked);
+  return regular<10>(asked) || regular<30>(asked) || regular<100>(asked) || regular<300>(asked) || solved(asked);
 }

@@ -28,8 +28,7 @@ public:
     void wait(Queue& queue) {
       const auto start = std::chrono::steady_clock::now();
       inner_.wait(queue);
-      if (sum_ != nullptr)
-        *sum_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      if (sum_ != nullptr) *sum_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     }
 
   private:
@@ -56,8 +55,7 @@ private:
   double waited_ = 0;
 };
 
-using net =
-    Sequential<Linear<784, 512>, ReLU, Repeat<7, Sequential<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
+using net = Sequential<Linear<784, 512>, ReLU, Repeat<7, Sequential<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
 
 // Every rank works on 128 samples of its own. A step is as long as that of the slowest rank.
 template <std::size_t Kibibytes, class... Options>
@@ -67,8 +65,8 @@ bool run(const request& asked, const char* mode) {
   std::mutex lock;
   threads{static_cast<int>(asked.world)}.run([&](threads::rank& rank) {
     timed comm(rank);
-    trainer<ddp<net, timed, bucket_bytes<Kibibytes * 1024>, Options...>, CrossEntropyLoss, SGD, batch<128>>
-        train{comm, SGD{.learning_rate = 1e-2, .momentum = 0.9}, {.threads = asked.threads}};
+    trainer<ddp<net, timed, bucket_bytes<Kibibytes * 1024>, Options...>, CrossEntropyLoss, SGD, batch<128>> train{
+        comm, SGD{.learning_rate = 1e-2, .momentum = 0.9}, {.threads = asked.threads}};
     figures own;
     run_steps<CrossEntropyLoss>(asked, train, 128, 1 + static_cast<std::uint64_t>(rank.rank()), own,
                                 [&] { own.exposed.push_back(comm.take_waited()); });
@@ -92,6 +90,5 @@ bool run(const request& asked, const char* mode) {
 bool bench_ddp(const request& asked) {
   return run<64>(asked, "overlapped") || run<256>(asked, "overlapped") || run<1024>(asked, "overlapped") ||
          run<4096>(asked, "overlapped") || run<25600>(asked, "overlapped") ||
-         run<1024, after_backward>(asked, "after_backward") ||
-         run<25600, after_backward>(asked, "after_backward");
+         run<1024, after_backward>(asked, "after_backward") || run<25600, after_backward>(asked, "after_backward");
 }

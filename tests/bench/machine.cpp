@@ -70,8 +70,7 @@ double best_rate(F work) { // per second, the best of several
   for (int i = 0; i < 9; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const double done = work();
-    best = std::max(best,
-                    done / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::max(best, done / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return best;
 }
@@ -92,7 +91,7 @@ bool bench_machine(const request&) {
   };
   std::printf("{\"peer\": \"cairn\", \"workload\": \"machine\", \"gflops\": %.1f, \"gbytes_memory\": %.1f, "
               "\"gbytes_l3\": %.1f, \"gbytes_l2\": %.1f}\n",
-              best_rate(operations) / 1e9, bandwidth(std::size_t{128} << 20) / 1e9,
-              bandwidth(std::size_t{4} << 20) / 1e9, bandwidth(std::size_t{192} << 10) / 1e9);
+              best_rate(operations) / 1e9, bandwidth(std::size_t{128} << 20) / 1e9, bandwidth(std::size_t{4} << 20) / 1e9,
+              bandwidth(std::size_t{192} << 10) / 1e9);
   return true;
 }

@@ -10,9 +10,7 @@ using cairn::detail::rank_call;
 
 namespace {
 
-rank_call sum_of(std::vector<float>& values) {
-  return {rank_call::kind::sum_float, 0, values.data(), values.size()};
-}
+rank_call sum_of(std::vector<float>& values) { return {rank_call::kind::sum_float, 0, values.data(), values.size()}; }
 
 constexpr std::size_t piece_floats = call_ring::piece_bytes / sizeof(float);
 
@@ -93,8 +91,7 @@ TEST_CASE("call_ring: calls match in kind, size and root, not in address") {
   CHECK(sum_of(one).matches({rank_call::kind::sum_float, 0, nullptr, 1}));
   CHECK_FALSE(sum_of(one).matches(sum_of(two)));
   CHECK_FALSE(sum_of(one).matches({rank_call::kind::sum_double, 0, nullptr, 1}));
-  CHECK_FALSE(rank_call{rank_call::kind::broadcast, 0, nullptr, 1}.matches(
-      {rank_call::kind::broadcast, 1, nullptr, 1}));
+  CHECK_FALSE(rank_call{rank_call::kind::broadcast, 0, nullptr, 1}.matches({rank_call::kind::broadcast, 1, nullptr, 1}));
   CHECK(sum_of(two).text() == "all_reduce of 2 float");
   CHECK(rank_call{rank_call::kind::broadcast, 1, nullptr, 8}.text() == "broadcast of 8 bytes from rank 1");
 }

@@ -79,7 +79,9 @@ TEST_CASE("loopback: a debug build stops at a pending that was never waited for"
     cairn::loopback communicator;
     any_queue queue;
     std::vector<float> values{1};
-    { const auto pending = communicator.all_reduce(queue, values); }
+    {
+      const auto pending = communicator.all_reduce(queue, values);
+    }
     std::_Exit(0);
   }
   int status = 0;

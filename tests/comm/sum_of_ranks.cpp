@@ -40,8 +40,7 @@ TEST_CASE_TEMPLATE("sum_of_ranks: the bits of the plain sum, on every rank", T, 
     for (const std::size_t count : {0UL, 1UL, 63UL, 64UL, 65UL, 1023UL, 1024UL, 5000UL}) {
       auto spans = uneven_spans<T>(ranks, count);
       const auto expected = plain_sum(spans);
-      cairn::detail::sum_of_ranks<T>(
-          ranks, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 0, count);
+      cairn::detail::sum_of_ranks<T>(ranks, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 0, count);
       for (const auto& span : spans) CHECK(span == expected);
     }
   // The oracle can tell orders apart.
@@ -53,9 +52,7 @@ TEST_CASE("sum_of_ranks: a part of the spans is all that is touched") {
   auto spans = uneven_spans<float>(3, 300);
   const auto before = spans;
   const auto expected = plain_sum(spans);
-  cairn::detail::sum_of_ranks<float>(
-      3, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 101, 227);
+  cairn::detail::sum_of_ranks<float>(3, [&](int rank) { return spans[static_cast<std::size_t>(rank)].data(); }, 101, 227);
   for (std::size_t r = 0; r < 3; ++r)
-    for (std::size_t i = 0; i < 300; ++i)
-      CHECK(spans[r][i] == (i >= 101 && i < 227 ? expected[i] : before[r][i]));
+    for (std::size_t i = 0; i < 300; ++i) CHECK(spans[r][i] == (i >= 101 && i < 227 ? expected[i] : before[r][i]));
 }

@@ -17,9 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-rank_call sum_of(std::vector<float>& values) {
-  return {rank_call::kind::sum_float, 0, values.data(), values.size()};
-}
+rank_call sum_of(std::vector<float>& values) { return {rank_call::kind::sum_float, 0, values.data(), values.size()}; }
 
 std::string thrown_in_wait(thread_group& group, int rank, std::uint64_t call) {
   try {
@@ -66,11 +64,10 @@ TEST_CASE("thread_group: a call that is given up halts the group, and the reason
     CHECK(told().find("because rank 0 gave up a call without waiting for it") != std::string::npos);
   }
   SUBCASE("its rank goes on") {
-    CHECK_THROWS_WITH_AS(
-        group.start(0, sum_of(zero)),
-        "threads: rank 0 of 3, call 2, all_reduce of 10 float: it cannot start, because rank 0 gave "
-        "up a call without waiting for it",
-        cairn::error);
+    CHECK_THROWS_WITH_AS(group.start(0, sum_of(zero)),
+                         "threads: rank 0 of 3, call 2, all_reduce of 10 float: it cannot start, because rank 0 gave "
+                         "up a call without waiting for it",
+                         cairn::error);
     CHECK(told().find("because rank 0 gave up") != std::string::npos);
   }
   SUBCASE("nothing is heard of its rank within the deadline") {
@@ -115,8 +112,7 @@ TEST_CASE("thread_group: a wait for a call that was over before the failure succ
   group.fail("the sky fell");
   group.fail("and then it rained");
   CHECK_NOTHROW(group.wait(0, call));
-  CHECK_THROWS_WITH_AS(
-      group.start(0, sum_of(zero)),
-      "threads: rank 0 of 2, call 2, all_reduce of 10 float: it cannot start, because the sky fell",
-      cairn::error);
+  CHECK_THROWS_WITH_AS(group.start(0, sum_of(zero)),
+                       "threads: rank 0 of 2, call 2, all_reduce of 10 float: it cannot start, because the sky fell",
+                       cairn::error);
 }

@@ -118,8 +118,7 @@ TEST_CASE("threads: many calls in flight, waited for in any order, over spans of
       any_queue queue;
       std::vector<float> values = numbers_of<float>(rank.rank(), calls * count);
       std::vector<threads::rank::ticket> pending(calls);
-      for (std::size_t i = 0; i < calls; ++i)
-        pending[i] = rank.all_reduce(queue, std::span(values).subspan(i * count, count));
+      for (std::size_t i = 0; i < calls; ++i) pending[i] = rank.all_reduce(queue, std::span(values).subspan(i * count, count));
       for (std::size_t i = 0; i < calls; ++i) pending[rank.rank() == 1 ? calls - 1 - i : i].wait(queue);
       if (values == expected) ++right;
     });
@@ -166,8 +165,7 @@ TEST_CASE("threads: a call allocates nothing") {
     rank.all_reduce(queue, values).wait(queue); // all threads are up
     const std::size_t before = allocations;
     for (int step = 0; step < 100; ++step) {
-      for (std::size_t i = 0; i < 10; ++i)
-        pending[i] = rank.all_reduce(queue, std::span(values).subspan(i * 5000, 5000));
+      for (std::size_t i = 0; i < 10; ++i) pending[i] = rank.all_reduce(queue, std::span(values).subspan(i * 5000, 5000));
       for (auto& one : pending) one.wait(queue);
       rank.broadcast(queue, std::as_writable_bytes(std::span(values)), 1).wait(queue);
     }
@@ -191,8 +189,8 @@ TEST_CASE("threads: a rank that throws is the reason that all others are given")
           if (rank.rank() == guilty) throw std::out_of_range("disk full");
           const std::string text = thrown_by<rank_lost>([&] { rank.all_reduce(queue, values).wait(queue); });
           if (contains(text, "rank " + std::to_string(guilty) + " threw: disk full")) ++told;
-          contains(text, "rank " + std::to_string(rank.rank()) + " of 3, call " +
-                             std::to_string(calls_before + 1) + ", all_reduce of 70000 float");
+          contains(text, "rank " + std::to_string(rank.rank()) + " of 3, call " + std::to_string(calls_before + 1) +
+                             ", all_reduce of 70000 float");
           // The failure is final.
           contains(thrown_by<rank_lost>([&] { rank.all_reduce(queue, values).wait(queue); }), "cannot start");
         });
@@ -327,15 +325,11 @@ TEST_CASE("threads: ranks that make different calls are all told what differs") 
     });
     CHECK(told == 2);
   };
-  const auto sum_floats = [](auto& rank, auto& queue, auto& floats, auto&) {
-    rank.all_reduce(queue, floats).wait(queue);
-  };
+  const auto sum_floats = [](auto& rank, auto& queue, auto& floats, auto&) { rank.all_reduce(queue, floats).wait(queue); };
   const auto sum_five = [](auto& rank, auto& queue, auto& floats, auto&) {
     rank.all_reduce(queue, std::span(floats).first(5)).wait(queue);
   };
-  const auto sum_doubles = [](auto& rank, auto& queue, auto&, auto& doubles) {
-    rank.all_reduce(queue, doubles).wait(queue);
-  };
+  const auto sum_doubles = [](auto& rank, auto& queue, auto&, auto& doubles) { rank.all_reduce(queue, doubles).wait(queue); };
   const auto copy = [](int root) {
     return [root](auto& rank, auto& queue, auto& floats, auto&) {
       rank.broadcast(queue, std::as_writable_bytes(std::span(floats)), root).wait(queue);
@@ -343,10 +337,8 @@ TEST_CASE("threads: ranks that make different calls are all told what differs") 
   };
   differ(sum_floats, sum_five, "all_reduce of 10 float on rank 0, but all_reduce of 5 float on rank 1");
   differ(sum_doubles, sum_floats, "all_reduce of 10 double on rank 0, but all_reduce of 10 float on rank 1");
-  differ(sum_floats, copy(0),
-         "all_reduce of 10 float on rank 0, but broadcast of 40 bytes from rank 0 on rank 1");
-  differ(copy(0), copy(1),
-         "broadcast of 40 bytes from rank 0 on rank 0, but broadcast of 40 bytes from rank 1 on rank 1");
+  differ(sum_floats, copy(0), "all_reduce of 10 float on rank 0, but broadcast of 40 bytes from rank 0 on rank 1");
+  differ(copy(0), copy(1), "broadcast of 40 bytes from rank 0 on rank 0, but broadcast of 40 bytes from rank 1 on rank 1");
 }
 
 TEST_CASE("threads: a rank that returns early fails those that count on it, and only those") {
@@ -381,8 +373,7 @@ TEST_CASE("threads: too many calls in flight are an error, and the group serves 
       std::vector<threads::rank::ticket> pending(9);
       if (rank.rank() == 1) std::this_thread::sleep_for(20ms);
       else
-        for (std::size_t i = 0; i < 9; ++i)
-          pending[i] = rank.all_reduce(queue, std::span(values).subspan(10 * i, 10));
+        for (std::size_t i = 0; i < 9; ++i) pending[i] = rank.all_reduce(queue, std::span(values).subspan(10 * i, 10));
     });
   };
   const std::string text = thrown_by(run);

@@ -9,11 +9,9 @@
 using namespace cairn;
 
 #ifdef EXPECT_SUCCESS
-using Net = Sequential<Linear<784, 256>, ReLU, Sequential<Linear<256, 64>, ReLU>, Linear<64, 48>, ReLU,
-                       Linear<48, 10>>;
+using Net = Sequential<Linear<784, 256>, ReLU, Sequential<Linear<256, 64>, ReLU>, Linear<64, 48>, ReLU, Linear<48, 10>>;
 #else
-using Net = Sequential<Linear<784, 256>, ReLU, Sequential<Linear<256, 64>, ReLU>, Linear<64, 48>, ReLU,
-                       Linear<64, 10>>;
+using Net = Sequential<Linear<784, 256>, ReLU, Sequential<Linear<256, 64>, ReLU>, Linear<64, 48>, ReLU, Linear<64, 10>>;
 #endif
 
 static_assert(peak_activation_bytes<Net, 64> < 2_MiB);

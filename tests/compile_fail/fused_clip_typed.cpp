@@ -15,5 +15,4 @@ using Model = Net;
 using Model = fused_update<Net>;
 #endif
 
-trainer<Model, CrossEntropyLoss, SGD, batch<32>> train{
-    SGD{.learning_rate = 0.1}, {.seed = 7, .clip = clip_norm{1}}};
+trainer<Model, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7, .clip = clip_norm{1}}};

@@ -28,8 +28,7 @@ struct Twice {
 #endif
   template <class Queue, class T>
   static void backward(Queue&, const backward_call<T>& call) {
-    if (call.input_gradients)
-      double_all(call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
+    if (call.input_gradients) double_all(call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
   }
   template <class T>
   static void double_all(std::size_t count, T* to, const T* from) {

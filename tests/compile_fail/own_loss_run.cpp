@@ -19,17 +19,18 @@ struct AbsoluteError {
   static constexpr bool takes = std::is_same_v<T, Target>;
   template <class T>
 #ifdef EXPECT_SUCCESS
-  static void run(auto& /*queue*/, const loss_call<T, T>& call) {
+  static void run(auto& /*queue*/, const loss_call<T, T>& call){
 #else
   static void run(const loss_call<T, T>& call) {
 #endif
-    *call.loss = 0;
-    for (std::size_t i = 0; i < call.rows * call.output_shape->size(); ++i) {
-      *call.loss += call.output[i] < call.targets[i] ? call.targets[i] - call.output[i] : call.output[i] - call.targets[i];
-      if (call.output_gradient) call.output_gradient[i] = call.output[i] < call.targets[i] ? T(-1) : T(1);
-    }
+          * call.loss = 0;
+  for (std::size_t i = 0; i < call.rows * call.output_shape->size(); ++i) {
+    *call.loss += call.output[i] < call.targets[i] ? call.targets[i] - call.output[i] : call.output[i] - call.targets[i];
+    if (call.output_gradient) call.output_gradient[i] = call.output[i] < call.targets[i] ? T(-1) : T(1);
   }
-};
+}
+}
+;
 
 double learn(const std::vector<float>& inputs, const std::vector<float>& targets) {
   trainer<Sequential<Linear<8, 4>>, AbsoluteError, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};

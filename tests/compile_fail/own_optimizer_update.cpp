@@ -22,13 +22,13 @@ struct Descent {
   template <class T>
   void update(const update_call<T>& call) const {
 #endif
-    const auto rate = static_cast<T>(call.learning_rate * call.scale);
-    for (std::size_t i = 0; i < call.count; ++i) call.parameters[i] -= rate * call.gradients[i];
-  }
-};
+      const auto rate = static_cast<T>(call.learning_rate * call.scale);
+  for (std::size_t i = 0; i < call.count; ++i) call.parameters[i] -= rate * call.gradients[i];
+}
+}
+;
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
-  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, Descent, batch<32>> train{
-      Descent{.learning_rate = 0.1}, {.seed = 7}};
+  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, Descent, batch<32>> train{Descent{.learning_rate = 0.1}, {.seed = 7}};
   return train.step(images, labels);
 }

@@ -9,11 +9,9 @@
 using namespace cairn;
 
 #ifdef EXPECT_SUCCESS
-using Net =
-    Sequential<Linear<784, 64>, Repeat<2, Residual<Linear<64, 64>, ReLU, Linear<64, 64>>>, Linear<64, 10>>;
+using Net = Sequential<Linear<784, 64>, Repeat<2, Residual<Linear<64, 64>, ReLU, Linear<64, 64>>>, Linear<64, 10>>;
 #else
-using Net =
-    Sequential<Linear<784, 64>, Repeat<2, Residual<Linear<64, 64>, ReLU, Linear<64, 32>>>, Linear<32, 10>>;
+using Net = Sequential<Linear<784, 64>, Repeat<2, Residual<Linear<64, 64>, ReLU, Linear<64, 32>>>, Linear<32, 10>>;
 #endif
 
 static_assert(peak_activation_bytes<Net, 64> < 2_MiB);

@@ -13,8 +13,7 @@ using namespace cairn;
 
 using Net = Sequential<Inputs<dims<16>, constant<16>>, Linear<16, 4>>;
 
-double learn(const std::vector<float>& hidden, const std::vector<float>& mask,
-             const std::vector<int>& labels) {
+double learn(const std::vector<float>& hidden, const std::vector<float>& mask, const std::vector<int>& labels) {
   trainer<Net, CrossEntropyLoss, SGD, batch<32>> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
 #ifdef EXPECT_SUCCESS
   return train.step(inputs(hidden, mask), labels);

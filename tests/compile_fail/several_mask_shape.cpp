@@ -27,11 +27,10 @@ struct Masked {
 };
 
 #ifdef EXPECT_SUCCESS
-using Net =
-    Sequential<Inputs<dims<8>, constant<16>>, Linear<8, 16>, Residual<Linear<16, 16>, Masked>, Linear<16, 4>>;
+using Net = Sequential<Inputs<dims<8>, constant<16>>, Linear<8, 16>, Residual<Linear<16, 16>, Masked>, Linear<16, 4>>;
 #else
-using Net = Sequential<Inputs<dims<8>, constant<16>>, Linear<8, 16>,
-                       Residual<Linear<16, 24>, Masked, Linear<24, 16>>, Linear<16, 4>>;
+using Net =
+    Sequential<Inputs<dims<8>, constant<16>>, Linear<8, 16>, Residual<Linear<16, 24>, Masked, Linear<24, 16>>, Linear<16, 4>>;
 #endif
 
 static_assert(peak_activation_bytes<Net, 32> < 1_MiB);

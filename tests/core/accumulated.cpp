@@ -17,12 +17,9 @@ struct cairn::detail::accumulated_as<narrow> {
 };
 
 template <class T>
-concept adds_up = requires {
-  typename accumulated<T>;
-};
+concept adds_up = requires { typename accumulated<T>; };
 
-TEST_CASE(
-    "accumulated: float and double are their own, a type of one's own says what it is, integers have none") {
+TEST_CASE("accumulated: float and double are their own, a type of one's own says what it is, integers have none") {
   static_assert(std::is_same_v<accumulated<float>, float> && std::is_same_v<accumulated<double>, double>);
   static_assert(std::is_same_v<accumulated<narrow>, float>);
   static_assert(!adds_up<int>);

@@ -16,10 +16,10 @@ TEST_CASE("random_block gives the published numbers of Philox4x32-10") {
   using block = std::array<std::uint32_t, 4>;
   static_assert(random_block({.seed = 0, .step = 0, .position = 0}, 0) ==
                 block{0x6627E8D5U, 0xE169C58DU, 0xBC57AC4CU, 0x9B00DBD8U});
-  static_assert(random_block({.seed = ~std::uint64_t{0}, .step = 0xFFFFFFFFFFFFU, .position = 0xFFFFFFFFU},
-                             0xFFFFFFFFFFFFU) == block{0x408F276DU, 0x41C83B0EU, 0xA20BC7C6U, 0x6D5451FDU});
-  static_assert(random_block({.seed = 0x299F31D0A4093822U, .step = 0x85A303707344U, .position = 0x13198A2EU},
-                             0x08D3243F6A88U) == block{0xD16CFE09U, 0x94FDCCEBU, 0x5001E420U, 0x24126EA1U});
+  static_assert(random_block({.seed = ~std::uint64_t{0}, .step = 0xFFFFFFFFFFFFU, .position = 0xFFFFFFFFU}, 0xFFFFFFFFFFFFU) ==
+                block{0x408F276DU, 0x41C83B0EU, 0xA20BC7C6U, 0x6D5451FDU});
+  static_assert(random_block({.seed = 0x299F31D0A4093822U, .step = 0x85A303707344U, .position = 0x13198A2EU}, 0x08D3243F6A88U) ==
+                block{0xD16CFE09U, 0x94FDCCEBU, 0x5001E420U, 0x24126EA1U});
 }
 
 TEST_CASE("random_bits walks through the blocks number by number") {

@@ -42,8 +42,7 @@ TEST_CASE("a normal number depends on its key and its index alone") {
 TEST_CASE("random_normal is one element of fill_normal") {
   std::vector<double> all(9);
   fill_normal(std::span<double>(all), random_key{.seed = 4, .step = 7}, 3);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    CHECK(random_normal<double>(random_key{.seed = 4, .step = 7}, 3 + i) == all[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(random_normal<double>(random_key{.seed = 4, .step = 7}, 3 + i) == all[i]);
 }
 
 TEST_CASE("normal_quantile is the inverse of the normal distribution") {

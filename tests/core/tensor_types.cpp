@@ -55,7 +55,6 @@ TEST_CASE("tensor_types: a value becomes a type, and back") {
   static_assert(std::is_same_v<type_of_tensors<tensors_of<dims<2, 3>>>::type, dims<2, 3>>);
   static_assert(std::is_same_v<type_of_tensors<tensors_of<dims<>>>::type, dims<>>);
   static_assert(value_of_type<dims<6>>::tensors == tensor_list{{6}});
-  static_assert(value_of_type<several>::tensors == several::tensors &&
-                value_of_type<several>::constants == several::constants);
+  static_assert(value_of_type<several>::tensors == several::tensors && value_of_type<several>::constants == several::constants);
   CHECK(value_of_type<dims<6>>::constants.size() == 0);
 }

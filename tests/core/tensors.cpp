@@ -42,8 +42,8 @@ TEST_CASE("tensors: each has its own type of elements, const if they are only re
 
 TEST_CASE("tensors: those of a caller may lie anywhere") {
   const float first = 1, second = 2;
-  const std::array<std::size_t, 2> offsets{
-      0, reinterpret_cast<std::uintptr_t>(&first) - reinterpret_cast<std::uintptr_t>(&second)};
+  const std::array<std::size_t, 2> offsets{0,
+                                           reinterpret_cast<std::uintptr_t>(&first) - reinterpret_cast<std::uintptr_t>(&second)};
   const tensors<const float> apart{reinterpret_cast<const std::byte*>(&second), offsets.data()};
   CHECK(apart[0] == &second);
   CHECK(apart[1] == &first);

@@ -29,8 +29,7 @@ std::vector<std::size_t> order_of(const distributed_sampler& which, std::size_t 
 
 // torch's DistributedSampler, step by step as its documentation tells it: lengthen or cut the list, then take every
 // size-th entry.
-std::vector<std::size_t> reference(std::vector<std::size_t> list, std::size_t rank, std::size_t size,
-                                   bool drop_last) {
+std::vector<std::size_t> reference(std::vector<std::size_t> list, std::size_t rank, std::size_t size, bool drop_last) {
   const std::size_t samples = list.size();
   std::size_t each = (samples + size - 1) / size;
   if (drop_last && samples % size != 0) each = samples / size;
@@ -55,8 +54,7 @@ TEST_CASE("distributed_sampler shares out as torch's does") {
             std::vector<std::size_t> list(samples);
             for (std::size_t i = 0; i < samples; ++i) list[i] = i;
             if (shuffle) permute(list, samples, 5, 3);
-            CHECK(order_of(distributed_sampler(rank, size, 3, options), samples) ==
-                  reference(list, rank, size, drop_last));
+            CHECK(order_of(distributed_sampler(rank, size, 3, options), samples) == reference(list, rank, size, drop_last));
           }
 }
 
@@ -74,8 +72,7 @@ TEST_CASE("no sample is lost, and none is read twice but to fill up") {
 TEST_CASE("drop_last reads nothing twice, and all ranks equally much") {
   std::set<std::size_t> read;
   for (int rank = 0; rank < 3; ++rank)
-    for (const std::size_t index : order_of(sampler{rank, 3, 0, {.drop_last = true}}, 11))
-      CHECK(read.insert(index).second);
+    for (const std::size_t index : order_of(sampler{rank, 3, 0, {.drop_last = true}}, 11)) CHECK(read.insert(index).second);
   CHECK(read.size() == 9);
   CHECK(sampler(0, 3, 0, {.drop_last = true}).count(2) == 0);
 }
@@ -114,7 +111,6 @@ TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch"
   CHECK(order_of(sampler{spot{1, 3}}, 20) == order_of(sampler{spot{1, 3}, 0}, 20));
   CHECK(order_of(sampler{spot{1, 3}, {.seed = 4}}, 20) == order_of(sampler{1, 3, 0, {.seed = 4}}, 20));
   static_assert(!std::is_constructible_v<sampler, int, int>); // rank and epoch, or rank and size?
-  CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"),
-                       input_error);
+  CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"), input_error);
   CHECK_THROWS_AS((sampler(spot{2, 2}, 0)), input_error);
 }

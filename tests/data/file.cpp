@@ -34,11 +34,9 @@ TEST_CASE("a reader of the old file keeps it whole") {
 
 TEST_CASE("a write that fails names the file and leaves nothing behind") {
   const folder here;
-  CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "no" / "a.svg", "x"), doctest::Contains("no/a.svg"),
-                       file_error);
+  CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "no" / "a.svg", "x"), doctest::Contains("no/a.svg"), file_error);
   // A folder cannot be replaced by a file: this fails at the very end, when the part has been written.
   std::filesystem::create_directory(here.path / "taken");
-  CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "taken", "x"), doctest::Contains("cannot replace"),
-                       file_error);
+  CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "taken", "x"), doctest::Contains("cannot replace"), file_error);
   CHECK(here.files() == 1);
 }

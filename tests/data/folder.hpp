@@ -15,15 +15,13 @@
 
 // A folder of its own, removed at the end.
 struct folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() /
-                               ("cairn-test-" + std::to_string(::getpid()) + "-" + std::to_string(next()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("cairn-test-" + std::to_string(::getpid()) + "-" + std::to_string(next()));
   folder() { std::filesystem::create_directory(path); }
   folder(const folder&) = delete;
   folder& operator=(const folder&) = delete;
   ~folder() { std::filesystem::remove_all(path); }
-  auto files() const {
-    return std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator());
-  }
+  auto files() const { return std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()); }
 
 private:
   static unsigned next() {

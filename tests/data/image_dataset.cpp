@@ -36,10 +36,10 @@ TEST_CASE("image_dataset scales to 0 ... 1 where nothing else is said") {
 
 TEST_CASE("image_dataset throws for pixels that do not fit the labels") {
   using set = image_dataset<float>;
-  CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, {0}),
-                       doctest::Contains("expected 2 pixels for each of 1 labels, found 3"), input_error);
+  CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, {0}), doctest::Contains("expected 2 pixels for each of 1 labels, found 3"),
+                       input_error);
   CHECK_THROWS_AS(set(shape{2}, {1, 2}, {0, 1}), input_error);
   CHECK_THROWS_AS(set(shape{0}, {}, {}), input_error);
-  CHECK_THROWS_WITH_AS(set(shape{1}, {1}, {0}, {.mean = 0, .deviation = 0}),
-                       doctest::Contains("positive deviation"), input_error);
+  CHECK_THROWS_WITH_AS(set(shape{1}, {1}, {0}, {.mean = 0, .deviation = 0}), doctest::Contains("positive deviation"),
+                       input_error);
 }

@@ -85,9 +85,7 @@ static constexpr std::size_t largest_allocation = 256_GiB;
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t to) {
   ++allocations;
   const auto multiple = static_cast<std::size_t>(to);
-  if (void* const p = bytes < largest_allocation
-                          ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple))
-                          : nullptr)
+  if (void* const p = bytes < largest_allocation ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple)) : nullptr)
     return p;
   throw std::bad_alloc();
 }
@@ -146,8 +144,7 @@ TEST_CASE("a loader may fill fewer rows than its batches have room for") {
   }
   CHECK(rows == std::vector<std::size_t>{4, 4, 2});
   CHECK(targets == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}
-            .samples() == 8);
+  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
   CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 9}}),
                        doctest::Contains("at most 8 rows"), error);
 }
@@ -159,8 +156,7 @@ TEST_CASE("order and content do not depend on how many batches are made ahead") 
   };
   const auto expected = all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = 0, .seed = 5}});
   for (const std::size_t prefetch : {1U, 2U, 3U, 50U})
-    CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = prefetch, .seed = 5}}) ==
-          expected);
+    CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = prefetch, .seed = 5}}) == expected);
   CHECK(all_of(loader{data, sampler{3}, batch<8>{}, change, {.seed = 6}}) != expected);
   CHECK(all_of(loader{data, sampler{4}, batch<8>{}, change, {.seed = 5}}) != expected);
 }
@@ -201,8 +197,7 @@ TEST_CASE("a loader can be told the epoch of the next pass") {
     break;
   }
   CHECK(all_of(taken_up) == epochs[5]);
-  CHECK_THROWS_WITH_AS(taken_up.set_epoch(-1), doctest::Contains("expected an epoch of 0 or more, found -1"),
-                       input_error);
+  CHECK_THROWS_WITH_AS(taken_up.set_epoch(-1), doctest::Contains("expected an epoch of 0 or more, found -1"), input_error);
 }
 
 TEST_CASE("a loader is taken up after any batch, with the batches that would have come") {
@@ -241,7 +236,8 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
     CHECK(all_of(batches).empty());
     CHECK(all_of(batches) == all_of(loader{data, sampler{1}, batch<8>{}}));
     CHECK(batches.go_to({2, 3}).set_epoch(4).place() == loader_place{4, 0});
-    CHECK_THROWS_WITH_AS(batches.go_to({0, 8}), doctest::Contains("one of the 7 batches of an epoch, found batch 8"), input_error);
+    CHECK_THROWS_WITH_AS(batches.go_to({0, 8}), doctest::Contains("one of the 7 batches of an epoch, found batch 8"),
+                         input_error);
   }
 }
 
@@ -348,8 +344,7 @@ TEST_CASE("a loop inside a loop over one loader ends the outer one with an error
         }
       }
     };
-    CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"),
-                         error);
+    CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"), error);
     CHECK(outer == 1);
     CHECK(inner == 5);
     CHECK(std::chrono::steady_clock::now() - before < 10s); // the deadline is a minute
@@ -399,11 +394,9 @@ TEST_CASE("nothing is read behind the last batch, nor after an exception") {
 TEST_CASE("batches of several inputs take apart into all of them and the targets") {
   std::vector<float> hidden(18);
   for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] = static_cast<float>(i);
-  const tensor_dataset data{
-      sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
-      sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
-  const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes,
-                         const random_key&) {
+  const tensor_dataset data{sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+                            sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
+  const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes, const random_key&) {
     if (shapes[0].size() == first.size() && shapes[1].size() == second.size()) second[0] = -second[0];
   };
   for (const std::size_t prefetch : {0U, 2U}) {
@@ -445,8 +438,7 @@ TEST_CASE("a transform changes a sample alike on every rank, and otherwise in ev
   std::set<std::vector<double>> seen;
   for (int epoch = 0; epoch < 40; ++epoch) {
     const auto one = all_of(loader{data, sampler{place{0, 2}, epoch}, batch<2>{}, shift});
-    CHECK(one == all_of(loader{data, sampler{place{1, 2}, epoch}, batch<1>{},
-                               shift})); // filled up by the same sample
+    CHECK(one == all_of(loader{data, sampler{place{1, 2}, epoch}, batch<1>{}, shift})); // filled up by the same sample
     seen.insert(one);
   }
   CHECK(seen.size() > 5);
@@ -482,7 +474,9 @@ TEST_CASE("leaving the loop early stops the thread soon") {
       CHECK(labels[0] == 0);
       break;
     }
-  { loader never_asked{data, sequential_sampler{}, batch<5>{}}; }
+  {
+    loader never_asked{data, sequential_sampler{}, batch<5>{}};
+  }
   loader begun_again{data, sequential_sampler{}, batch<5>{}};
   for (int round = 0; round < 3; ++round)
     for (const auto& [inputs, labels] : begun_again) {
@@ -523,16 +517,13 @@ TEST_CASE("batches and orders that are too large for the memory are an error tha
     shape sample_shape() const { return {1U << 20, 1U << 20}; }
   };
   const wide far_too_wide;
-  CHECK_THROWS_WITH_AS(
-      (loader{far_too_wide, sequential_sampler{}, batch<16>{}}),
-      doctest::Contains("found one of 16 samples of shape (1048576, 1048576), 70368744177664 bytes"),
-      input_error);
+  CHECK_THROWS_WITH_AS((loader{far_too_wide, sequential_sampler{}, batch<16>{}}),
+                       doctest::Contains("found one of 16 samples of shape (1048576, 1048576), 70368744177664 bytes"),
+                       input_error);
   const counted data{.samples = std::size_t{1} << 60};
   loader batches{data, sequential_sampler{}, batch<16>{}};
-  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("found a dataset of 1152921504606846976 samples"),
-                       input_error);
-  CHECK_THROWS_AS((loader{data, sequential_sampler{}, batch<16>{}, {.prefetch = ~std::size_t{0}}}),
-                  input_error);
+  CHECK_THROWS_WITH_AS(batches.begin(), doctest::Contains("found a dataset of 1152921504606846976 samples"), input_error);
+  CHECK_THROWS_AS((loader{data, sequential_sampler{}, batch<16>{}, {.prefetch = ~std::size_t{0}}}), input_error);
 }
 
 TEST_CASE("batches after the first allocate nothing") {
@@ -550,16 +541,13 @@ TEST_CASE("batches after the first allocate nothing") {
 
 TEST_CASE("a sampler that names what is not there is refused") {
   struct beyond : sequential_sampler {
-    void order(std::size_t samples, std::uint64_t, std::vector<std::size_t>& indices) const {
-      indices.assign(samples, samples);
-    }
+    void order(std::size_t samples, std::uint64_t, std::vector<std::size_t>& indices) const { indices.assign(samples, samples); }
   };
   struct too_few : sequential_sampler {
     void order(std::size_t, std::uint64_t, std::vector<std::size_t>& indices) const { indices.clear(); }
   };
   const counted data{.samples = 3};
-  CHECK_THROWS_WITH_AS(all_of(loader{data, beyond{}, batch<2>{}}),
-                       doctest::Contains("samples below 3, found 3"), error);
+  CHECK_THROWS_WITH_AS(all_of(loader{data, beyond{}, batch<2>{}}), doctest::Contains("samples below 3, found 3"), error);
   CHECK_THROWS_WITH_AS(all_of(loader{data, too_few{}, batch<2>{}}),
                        doctest::Contains("name 3 samples, as its count() says, found 0"), error);
 }

@@ -26,6 +26,5 @@ TEST_CASE("make_folder: a file in the way is named") {
   std::ofstream(here.path / "a") << "text";
   CHECK_THROWS_WITH_AS(detail::make_folder(here.path / "a/b"), doctest::Contains("found a file of that name"), file_error);
   CHECK_THROWS_WITH_AS(detail::make_folder(here.path / "a"), doctest::Contains("found a file of that name"), file_error);
-  CHECK_THROWS_WITH_AS(detail::make_folder("/proc/cairn/a"), doctest::Contains("'/proc/cairn' of '/proc/cairn/a'"),
-                       file_error);
+  CHECK_THROWS_WITH_AS(detail::make_folder("/proc/cairn/a"), doctest::Contains("'/proc/cairn' of '/proc/cairn/a'"), file_error);
 }

@@ -33,8 +33,7 @@ TEST_CASE("a batch view has the rows that are filled and the shapes of a sample"
 }
 
 TEST_CASE("a batch of several inputs has a view of each") {
-  const detail::batch_buffer<input_types<float, std::int32_t>, std::int64_t> buffer(
-      4, {shape{2}, shape{3, 1}}, 1);
+  const detail::batch_buffer<input_types<float, std::int32_t>, std::int64_t> buffer(4, {shape{2}, shape{3, 1}}, 1);
   buffer.input<1>(1)[2] = 7;
   buffer.targets(2)[0] = 9;
   const auto batch = buffer.view(3);
@@ -54,10 +53,8 @@ TEST_CASE("a batch larger than the memory is an error that says how large, and n
     CHECK_THROWS_WITH_AS(buffer(rows, {sample}, 1), doctest::Contains(text), input_error);
   };
   constexpr std::size_t half = std::size_t{1} << 32;
-  refused(1, {std::numeric_limits<std::size_t>::max() / 4},
-          "one of 1 samples of shape (4611686018427387903), more bytes");
-  refused(64, {half, half},
-          "one of 64 samples of shape (4294967296, 4294967296), more bytes than can be counted");
+  refused(1, {std::numeric_limits<std::size_t>::max() / 4}, "one of 1 samples of shape (4611686018427387903), more bytes");
+  refused(64, {half, half}, "one of 64 samples of shape (4294967296, 4294967296), more bytes than can be counted");
   // The product would be 0.
   refused(half, {half}, "found one of 4294967296 samples of shape (4294967296), more bytes");
   refused(half, {256, 1}, "samples of shape (256, 1), 4398046511104 bytes; check the dataset's shapes");

@@ -33,8 +33,7 @@ bytes labels(std::size_t count) {
 class small_mnist {
 public:
   explicit small_mnist(const std::string& name)
-      : folder(std::filesystem::temp_directory_path() /
-               ("cairn_mnist_" + name + std::to_string(std::random_device{}()))) {
+      : folder(std::filesystem::temp_directory_path() / ("cairn_mnist_" + name + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directories(folder);
     write("train-images-idx3-ubyte", images(12));
     write("train-labels-idx1-ubyte", labels(12));
@@ -57,9 +56,7 @@ public:
   std::filesystem::path folder;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 } // namespace
 
@@ -91,8 +88,7 @@ TEST_CASE("read_mnist takes the names with a dot too") {
 TEST_CASE("read_mnist says which file is at fault and what to do") {
   const small_mnist small("faults");
   small.write("train-labels-idx1-ubyte", labels(11));
-  CHECK(contains(small.fault(),
-                 "train-labels-idx1-ubyte, byte 4: expected one label for each of the 12 images of "));
+  CHECK(contains(small.fault(), "train-labels-idx1-ubyte, byte 4: expected one label for each of the 12 images of "));
   CHECK(contains(small.fault(), "found 11; take both files from the same data set"));
   small.write("train-labels-idx1-ubyte", images(12));
   CHECK(contains(small.fault(), "train-labels-idx1-ubyte, byte 3: expected 1 extent (labels), found 3"));
@@ -102,14 +98,11 @@ TEST_CASE("read_mnist says which file is at fault and what to do") {
   CHECK(contains(small.fault(), "train-labels-idx1-ubyte, byte 13: expected a label from 0 to 9, found 10"));
   small.write("train-labels-idx1-ubyte", labels(12));
   small.write("t10k-images-idx3-ubyte", labels(3));
-  CHECK(
-      contains(small.fault(), "t10k-images-idx3-ubyte, byte 3: expected 3 extents (images, height, width)"));
+  CHECK(contains(small.fault(), "t10k-images-idx3-ubyte, byte 3: expected 3 extents (images, height, width)"));
   small.write("t10k-images-idx3-ubyte", images(3, 3));
-  CHECK(
-      contains(small.fault(), "expected images of one size to train and to test with, found 4 and 9 pixels"));
+  CHECK(contains(small.fault(), "expected images of one size to train and to test with, found 4 and 9 pixels"));
   small.write("t10k-images-idx3-ubyte", images(3, 0));
-  CHECK(contains(small.fault(),
-                 "t10k-images-idx3-ubyte, byte 8: expected extents of 1 or more, found extent 1 = 0"));
+  CHECK(contains(small.fault(), "t10k-images-idx3-ubyte, byte 8: expected extents of 1 or more, found extent 1 = 0"));
   std::filesystem::remove(small.folder / "t10k-images-idx3-ubyte");
   small.write("t10k-images-idx3-ubyte.gz", {0x1F, 0x8B});
   CHECK(contains(small.fault(), "t10k-images-idx3-ubyte.gz is there: gunzip it first"));
@@ -129,6 +122,5 @@ TEST_CASE("the real MNIST, where CAIRN_DATA says it is") {
   for (const int times : seen) CHECK(times > static_cast<int>(digits.train.size()) / 15);
   double sum = 0;
   for (const std::uint8_t pixel : digits.train.pixels()) sum += pixel;
-  CHECK(sum / 255 / static_cast<double>(digits.train.pixels().size()) ==
-        doctest::Approx(0.1307).epsilon(0.03));
+  CHECK(sum / 255 / static_cast<double>(digits.train.pixels().size()) == doctest::Approx(0.1307).epsilon(0.03));
 }

@@ -58,8 +58,8 @@ TEST_CASE("npy: the bytes of a file are those that numpy writes") {
   CHECK(read_npy<double>(path).extents.empty());
   write_npy(path, std::vector<std::int64_t>{}, {0, 4});
   CHECK(read_npy<std::int64_t>(path).extents == std::vector<std::size_t>{0, 4});
-  CHECK_THROWS_WITH_AS(write_npy(path, numbers, {2, 2}),
-                       "write_npy: expected 4 numbers for the shape (2, 2), found 6", input_error);
+  CHECK_THROWS_WITH_AS(write_npy(path, numbers, {2, 2}), "write_npy: expected 4 numbers for the shape (2, 2), found 6",
+                       input_error);
   // 2^64 elements would be counted as none.
   CHECK_THROWS_WITH_AS(write_npy(path, std::vector<float>{}, {std::size_t{1} << 32, std::size_t{1} << 32}),
                        "write_npy: expected extents whose product fits 64 bits, found more", input_error);
@@ -80,8 +80,7 @@ TEST_CASE("npy: columns first, the other byte order, later versions and keys in 
   const auto turned = read_npy<std::int32_t>(path).numbers;
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t b = 0; b < 3; ++b)
-      for (std::size_t c = 0; c < 4; ++c)
-        CHECK(turned[(a * 3 + b) * 4 + c] == static_cast<std::int32_t>(a + 2 * (b + 3 * c)));
+      for (std::size_t c = 0; c < 4; ++c) CHECK(turned[(a * 3 + b) * 4 + c] == static_cast<std::int32_t>(a + 2 * (b + 3 * c)));
 }
 
 TEST_CASE("npy: a file that is not one is refused in words") {
@@ -104,7 +103,8 @@ TEST_CASE("npy: a file that is not one is refused in words") {
   CHECK(says(header_of("{'descr': '<f4' 'fortran_order': False, 'shape': (2,)}") + eight, "expected a comma"));
   CHECK(says(header_of(right + "}") + eight, "text behind the dictionary"));
   CHECK(says(header_of("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4)}") + eight, "too large"));
-  CHECK(says(header_of("{'descr': '<i4', 'fortran_order': False, 'shape': (2,)}") + eight, "expected numbers of the type f4, found i4"));
+  CHECK(says(header_of("{'descr': '<i4', 'fortran_order': False, 'shape': (2,)}") + eight,
+             "expected numbers of the type f4, found i4"));
   CHECK_THROWS_WITH_AS(read_npy<float>("/no/such/file"), doctest::Contains("No such file"), file_error);
   const std::string whole = header_of(right) + eight;
   for (std::size_t cut = 0; cut < whole.size(); ++cut) CHECK(said_of(whole.substr(0, cut)) != "");

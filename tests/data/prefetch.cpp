@@ -16,8 +16,7 @@ using namespace std::chrono_literals;
 TEST_CASE("a prefetcher hands things over in order and never fills a slot that is held") {
   for (const std::size_t ahead : {0U, 1U, 2U, 5U}) {
     std::vector<std::size_t> slots(ahead + 1);
-    detail::prefetcher made(
-        ahead, 10s, [&](std::size_t slot, std::size_t index, const auto&) { slots[slot] = 100 + index; });
+    detail::prefetcher made(ahead, 10s, [&](std::size_t slot, std::size_t index, const auto&) { slots[slot] = 100 + index; });
     CHECK(made.slots() == ahead + 1);
     made.start(50);
     for (std::size_t index = 0; index < 50; ++index) {
@@ -77,9 +76,7 @@ TEST_CASE("a wait for a thing that never comes ends at the deadline") {
   });
   stuck.start(5);
   const auto before = std::chrono::steady_clock::now();
-  CHECK_THROWS_WITH_AS(stuck.next(),
-                       doctest::Contains("waited for a batch longer than the deadline of 30 ms"),
-                       deadline_error);
+  CHECK_THROWS_WITH_AS(stuck.next(), doctest::Contains("waited for a batch longer than the deadline of 30 ms"), deadline_error);
   CHECK(std::chrono::steady_clock::now() - before < 5s);
 }
 

@@ -17,8 +17,8 @@ static_assert(sample_transform<random_shift, float>);
 namespace {
 
 // The image moved by the definition, into other memory.
-std::vector<float> moved(const std::vector<float>& image, std::ptrdiff_t height, std::ptrdiff_t width,
-                         std::ptrdiff_t channels, std::ptrdiff_t down, std::ptrdiff_t right, float fill) {
+std::vector<float> moved(const std::vector<float>& image, std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t channels,
+                         std::ptrdiff_t down, std::ptrdiff_t right, float fill) {
   std::vector<float> result(image.size(), fill);
   for (std::ptrdiff_t y = 0; y < height; ++y)
     for (std::ptrdiff_t x = 0; x < width; ++x)

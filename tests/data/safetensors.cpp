@@ -47,7 +47,8 @@ TEST_CASE("safetensors: the bytes of a file are those that the format's own libr
   const std::vector<double> a{0.5};
   const std::vector<std::int32_t> tokens{7, -1};
   // By Python: safetensors.numpy.save({"b": float32 (2, 3), "a": float64 (), "tokens": int32 (2,)}, {"made by": "a \"test\""})
-  write_safetensors(path, {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
+  write_safetensors(path,
+                    {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
                     {{"made by", "a \"test\""}});
   const std::string header =
       R"({"__metadata__":{"made by":"a \"test\""},"a":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
@@ -135,7 +136,8 @@ TEST_CASE("safetensors: a file that is not one is refused in words") {
   CHECK(says(one(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in shape"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1.0],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in shape"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0]})", 4), "expected two data_offsets, found 1"));
-  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})", 8), "to begin at 0, where those before it end, found 4 to 8"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})", 8),
+             "to begin at 0, where those before it end, found 4 to 8"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})", 4), "to begin at 0"));
   CHECK(says(one(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})", 4), "its shape has 8 bytes, found 4"));
   CHECK(says(one(R"({"dtype":"F32","shape":[2,18446744073709551614],"data_offsets":[0,16]})", 16), "its shape is too large"));

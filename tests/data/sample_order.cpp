@@ -23,9 +23,7 @@ struct unfinished {
   std::size_t count(std::size_t samples) const { return samples; }
 };
 struct of_every_epoch : backwards { // as it was written before an order was told the epoch
-  void order(std::size_t samples, std::vector<std::size_t>& indices) const {
-    backwards::order(samples, 0, indices);
-  }
+  void order(std::size_t samples, std::vector<std::size_t>& indices) const { backwards::order(samples, 0, indices); }
 };
 struct from_seven : backwards {
   std::uint64_t epoch() const { return 7; }
@@ -56,10 +54,9 @@ TEST_CASE("the first epoch is the one that an order names, or 0") {
 
 TEST_CASE("a place is one of its ranks") {
   CHECK(detail::checked_share(1, 4U, "x").rank == 1);
-  CHECK_THROWS_WITH_AS(
-      detail::checked_share(4, 4, "mine"),
-      doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), input_error);
+  CHECK_THROWS_WITH_AS(detail::checked_share(4, 4, "mine"),
+                       doctest::Contains("mine: expected a rank below the number of ranks, found rank 4 of 4"), input_error);
   CHECK_THROWS_AS(detail::checked_share(0, 0, "mine"), input_error);
-  CHECK_THROWS_WITH_AS(detail::checked_share(-1, 4, "mine"),
-                       doctest::Contains("expected a rank of 0 or more, found -1"), input_error);
+  CHECK_THROWS_WITH_AS(detail::checked_share(-1, 4, "mine"), doctest::Contains("expected a rank of 0 or more, found -1"),
+                       input_error);
 }

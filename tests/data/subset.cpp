@@ -15,9 +15,7 @@ using namespace cairn;
 namespace {
 
 using tens = tensor_dataset<float, int>;
-tens ten_samples() {
-  return tens(shape{1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, {0, 10, 20, 30, 40, 50, 60, 70, 80, 90});
-}
+tens ten_samples() { return tens(shape{1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, {0, 10, 20, 30, 40, 50, 60, 70, 80, 90}); }
 
 template <class Dataset>
 int target_of(const Dataset& samples, std::size_t index) {
@@ -50,8 +48,7 @@ TEST_CASE("a subset reads the samples that it names, in their order") {
 }
 
 TEST_CASE("a subset of samples with several inputs passes all of them on") {
-  const tensor_dataset whole{sample_array{shape{1}, std::vector<float>{1, 2}},
-                             sample_array{shape{}, std::vector<int>{3, 4}},
+  const tensor_dataset whole{sample_array{shape{1}, std::vector<float>{1, 2}}, sample_array{shape{}, std::vector<int>{3, 4}},
                              sample_array{shape{}, std::vector<int>{5, 6}}};
   const subset second{whole, {1}};
   CHECK(second.sample_shapes() == whole.sample_shapes());
@@ -65,8 +62,7 @@ TEST_CASE("a subset of samples with several inputs passes all of them on") {
 
 TEST_CASE("a subset refuses what its dataset does not have, and a temporary dataset") {
   const auto whole = ten_samples();
-  CHECK_THROWS_WITH_AS((subset{whole, {9, 10}}),
-                       doctest::Contains("below the 10 samples of the dataset, found 10"), input_error);
+  CHECK_THROWS_WITH_AS((subset{whole, {9, 10}}), doctest::Contains("below the 10 samples of the dataset, found 10"), input_error);
   static_assert(std::is_constructible_v<subset<tens>, const tens&, std::vector<std::size_t>>);
   static_assert(!std::is_constructible_v<subset<tens>, tens, std::vector<std::size_t>>);
 }

@@ -34,8 +34,8 @@ TEST_CASE("tensor_dataset gives back the rows that it was given") {
 
 TEST_CASE("tensor_dataset throws for lengths that do not fit each other") {
   using set = tensor_dataset<float, int>;
-  CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, 1, {1}),
-                       doctest::Contains("expected whole samples of 2 numbers, found 3"), input_error);
+  CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, 1, {1}), doctest::Contains("expected whole samples of 2 numbers, found 3"),
+                       input_error);
   CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3, 4}, 1, {1}),
                        doctest::Contains("expected 1 targets for each of 2 samples, found 1"), input_error);
   CHECK_THROWS_AS(set(shape{0}, {}, 1, {}), input_error);
@@ -44,8 +44,7 @@ TEST_CASE("tensor_dataset throws for lengths that do not fit each other") {
 TEST_CASE("view_dataset reads the user's memory without a copy") {
   std::vector<float> inputs{1, 2, 3, 4};
   std::vector<int> targets{7, 8};
-  const view_dataset data(tensor_view<float>(inputs.data(), 2, shape{2}),
-                          tensor_view<const int>(targets.data(), 2, shape{}));
+  const view_dataset data(tensor_view<float>(inputs.data(), 2, shape{2}), tensor_view<const int>(targets.data(), 2, shape{}));
   CHECK(data.inputs().data() == inputs.data());
   CHECK(data.size() == 2);
   CHECK(data.targets_per_sample() == 1);
@@ -60,15 +59,13 @@ TEST_CASE("view_dataset reads the user's memory without a copy") {
 TEST_CASE("view_dataset throws where inputs and targets differ in rows") {
   float input = 0;
   int target = 0;
-  CHECK_THROWS_WITH_AS(
-      (view_dataset(tensor_view<float>(&input, 1, shape{}), tensor_view<int>(&target, 0, shape{}))),
-      doctest::Contains("each of the 1 inputs, found 0"), input_error);
+  CHECK_THROWS_WITH_AS((view_dataset(tensor_view<float>(&input, 1, shape{}), tensor_view<int>(&target, 0, shape{}))),
+                       doctest::Contains("each of the 1 inputs, found 0"), input_error);
 }
 
 TEST_CASE("tensor_dataset and view_dataset of several inputs give a sample's row of each") {
   const tensor_dataset data{sample_array{shape{2}, std::vector<float>{1, 2, 3, 4}},
-                            sample_array{shape{1, 1}, std::vector<int>{5, 6}},
-                            sample_array{shape{}, std::vector<double>{7, 8}}};
+                            sample_array{shape{1, 1}, std::vector<int>{5, 6}}, sample_array{shape{}, std::vector<double>{7, 8}}};
   static_assert(std::is_same_v<decltype(data), const tensor_dataset<float, int, double>>);
   CHECK(data.sample_shapes() == std::array{shape{2}, shape{1, 1}});
   const view_dataset same{data.inputs<0>(), data.inputs<1>(), data.targets()};
@@ -94,16 +91,13 @@ TEST_CASE("tensor_dataset and view_dataset name the input whose length does not 
                           sample_array{shape{}, std::move(targets)}};
   };
   CHECK(of({1, 2}, {3, 4}, {5}).size() == 1);
-  CHECK_THROWS_WITH_AS(
-      of({1, 2}, {3, 4, 5, 6}, {5}),
-      doctest::Contains("expected 2 numbers of input 1 for each of 1 samples, found 4 numbers"), input_error);
-  CHECK_THROWS_WITH_AS(of({1, 2}, {3}, {5}), doctest::Contains("whole samples of 2 numbers, found 1"),
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4, 5, 6}, {5}),
+                       doctest::Contains("expected 2 numbers of input 1 for each of 1 samples, found 4 numbers"), input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3}, {5}), doctest::Contains("whole samples of 2 numbers, found 1"), input_error);
+  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4}, {5, 6}), doctest::Contains("expected 1 targets for each of 1 samples, found 2"),
                        input_error);
-  CHECK_THROWS_WITH_AS(of({1, 2}, {3, 4}, {5, 6}),
-                       doctest::Contains("expected 1 targets for each of 1 samples, found 2"), input_error);
   float number = 0;
   const tensor_view<float> one(&number, 1, shape{}), none(&number, 0, shape{});
-  CHECK_THROWS_WITH_AS((view_dataset{one, none, one}),
-                       doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
+  CHECK_THROWS_WITH_AS((view_dataset{one, none, one}), doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
                        input_error);
 }

@@ -25,9 +25,7 @@ using namespace cairn;
 namespace {
 
 template <class Array>
-concept viewable = requires(Array&& array) {
-  as_view(std::forward<Array>(array));
-};
+concept viewable = requires(Array&& array) { as_view(std::forward<Array>(array)); };
 
 } // namespace
 
@@ -90,8 +88,7 @@ TEST_CASE("as_view takes rows of an array, and an extent of 1") {
 }
 
 TEST_CASE("as_view throws for other orders, gaps, and arrays without rows") {
-  xt::xarray<float, xt::layout_type::column_major> columns =
-      xt::xarray<float, xt::layout_type::column_major>::from_shape({2, 3});
+  xt::xarray<float, xt::layout_type::column_major> columns = xt::xarray<float, xt::layout_type::column_major>::from_shape({2, 3});
   CHECK_THROWS_WITH_AS(as_view(columns), doctest::Contains("a stride of 1 for axis 1, found 2"), input_error);
   xt::xarray<float> array = xt::xarray<float>::from_shape({4, 3});
   auto cut = xt::view(array, xt::all(), xt::range(0, 2));

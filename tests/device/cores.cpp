@@ -28,7 +28,8 @@ TEST_CASE("cores: a thread that is bound to one core may use one") {
     CPU_SET(first, &allowed);
     bound = sched_setaffinity(0, sizeof allowed, &allowed);
     found = detail::usable_cores();
-  }).join();
+  })
+      .join();
   if (bound == 0) CHECK(found == 1);
 }
 #endif

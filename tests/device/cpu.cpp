@@ -93,6 +93,7 @@ TEST_CASE("cpu: no threads asked for is one thread") { CHECK(cpu({.threads = 0})
 TEST_CASE("cpu: memory that is not to be had is an error that says how much was wanted") {
   cpu device;
   CHECK_THROWS_WITH_AS(static_cast<void>(device.allocate(std::size_t{1} << 55)),
-                       doctest::Contains("cpu: expected memory for 36028797018963968 bytes (34359738368 MiB), found less"), error);
+                       doctest::Contains("cpu: expected memory for 36028797018963968 bytes (34359738368 MiB), found less"),
+                       error);
 }
 #endif

@@ -47,10 +47,7 @@ TEST_CASE("workers: what a part wrote is seen when run is back, and after a paus
   for (int job = 1; job <= 20; ++job) {
     if (job % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2)); // long enough to fall asleep
     workers.run(
-        written.size(),
-        [](void* values, std::size_t part, std::size_t) {
-          ++(*static_cast<std::vector<int>*>(values))[part];
-        },
+        written.size(), [](void* values, std::size_t part, std::size_t) { ++(*static_cast<std::vector<int>*>(values))[part]; },
         &written);
     for (const int value : written) REQUIRE(value == job);
   }

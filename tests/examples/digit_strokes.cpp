@@ -14,8 +14,7 @@ TEST_CASE("every digit has a way to be written, and every way belongs to one dig
       CHECK(way.begin() != way.end());
       for (const auto& stroke : way) {
         CHECK(stroke.count >= 2);
-        for (std::size_t i = 0; i < stroke.count;
-             ++i) { // the middle of the box is where a digit is turned and scaled
+        for (std::size_t i = 0; i < stroke.count; ++i) { // the middle of the box is where a digit is turned and scaled
           CHECK(stroke.points[i].x >= -2);
           CHECK(stroke.points[i].x <= 14);
           CHECK(stroke.points[i].y >= -3);

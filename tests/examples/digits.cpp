@@ -56,8 +56,7 @@ TEST_CASE("generated_digits has the extents of MNIST and all digits") {
   for (const std::uint8_t label : digits.train.labels()) ++seen.at(label);
   for (const int times : seen) CHECK(times > 130); // 200 expected, with a standard deviation of 13
   for (std::size_t i = 0; i < 2000; ++i)           // there is a digit, and there is paper
-    CHECK(std::count_if(image(digits.train, i).begin(), image(digits.train, i).end(),
-                        [](int p) { return p > 100; }) > 15);
+    CHECK(std::count_if(image(digits.train, i).begin(), image(digits.train, i).end(), [](int p) { return p > 100; }) > 15);
 }
 
 TEST_CASE("generated_digits depends on the seed alone, and an image not on how many there are") {
@@ -86,8 +85,8 @@ TEST_CASE("generated digits are a task: not too easy, and learnable") {
   }
   for (std::size_t digit = 0; digit < 10; ++digit)
     for (auto& pixel : means[digit]) pixel /= seen[digit];
-  const double by_mean = nearest(
-      digits.test, [&](std::size_t p) { return std::span(means[p]); }, 10, [](std::size_t p) { return p; });
+  const double by_mean =
+      nearest(digits.test, [&](std::size_t p) { return std::span(means[p]); }, 10, [](std::size_t p) { return p; });
   const double by_image = nearest(
       digits.test, [&](std::size_t p) { return image(digits.train, p); }, digits.train.size(),
       [&](std::size_t p) { return digits.train.labels()[p]; });

@@ -58,8 +58,8 @@ public:
   }
   const std::string& path() const { return path_; }
   void fill(std::span<const std::uint8_t> bytes) const {
-    const bool filled = ::ftruncate(number_, 0) == 0 &&
-                        ::pwrite(number_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+    const bool filled =
+        ::ftruncate(number_, 0) == 0 && ::pwrite(number_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
     require(filled, "a file in memory can be written");
   }
 
@@ -82,9 +82,7 @@ inline const std::string& scratch_path() {
   return here.path;
 }
 
-inline void write_seed(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
+inline void write_seed(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 } // namespace fuzzing
 

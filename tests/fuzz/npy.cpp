@@ -27,8 +27,7 @@ void there_and_back(const std::string& path) {
   write_npy(again, first.numbers, first.extents);
   const npy_array<T> second = read_npy<T>(again);
   fuzzing::require(second.extents == first.extents, "the extents come back");
-  fuzzing::require(first.numbers.empty() ||
-                       std::memcmp(first.numbers.data(), second.numbers.data(), elements * sizeof(T)) == 0,
+  fuzzing::require(first.numbers.empty() || std::memcmp(first.numbers.data(), second.numbers.data(), elements * sizeof(T)) == 0,
                    "the numbers come back");
 }
 

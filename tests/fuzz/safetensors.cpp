@@ -65,8 +65,12 @@ void fuzzing::write_seeds(const std::string& folder) {
   const auto first = [&](std::size_t count) { return std::span<const std::byte>(bytes).first(count); };
   write_safetensors(folder + "weights", {{"0.weight", "F32", {2, 3}, first(24)}, {"0.bias", "F32", {2}, first(8)}},
                     {{"format", "pt"}});
-  write_safetensors(folder + "types", {{"a", "F64", {2}, first(16)}, {"b", "I32", {}, first(4)}, {"c", "BF16", {3}, first(6)},
-                                       {"d", "F16", {2}, first(4)}, {"e", "BOOL", {1}, first(1)}, {"f", "F4", {2}, first(1)}});
+  write_safetensors(folder + "types", {{"a", "F64", {2}, first(16)},
+                                       {"b", "I32", {}, first(4)},
+                                       {"c", "BF16", {3}, first(6)},
+                                       {"d", "F16", {2}, first(4)},
+                                       {"e", "BOOL", {1}, first(1)},
+                                       {"f", "F4", {2}, first(1)}});
   write_safetensors(folder + "empty", {});
   write_safetensors(folder + "nothing", {{"none", "F32", {3, 0}, {}}});
   const auto file = [](const std::string& header, std::size_t data) {

@@ -25,7 +25,8 @@ namespace {
 struct training {
   std::vector<float> numbers = std::vector<float>(40), buffer_numbers = std::vector<float>(8);
   std::array<std::vector<float>, 2> moments{std::vector<float>(40), std::vector<float>(40)};
-  training_state now{.words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "MSELoss", "Adam(0.9)", "max_norm 0", "none"}};
+  training_state now{
+      .words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "MSELoss", "Adam(0.9)", "max_norm 0", "none"}};
   loopback alone;
   cpu device;
 

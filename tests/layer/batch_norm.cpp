@@ -28,8 +28,7 @@ double distance_of_buffers() {
   alone<BatchNorm1d<19>, T> own({{19}}, 7);
   auto x = own.some_inputs();
   x.assign(0, reference_numbers<T>("batch_norm/input"));
-  for (std::size_t k = 0; k < 2; ++k)
-    own.parameters.assign(k, reference_numbers<T>("batch_norm/parameter" + std::to_string(k)));
+  for (std::size_t k = 0; k < 2; ++k) own.parameters.assign(k, reference_numbers<T>("batch_norm/parameter" + std::to_string(k)));
   own.forward(x);
   const auto y = own.forward(x, {.why = pass::evaluate, .tape = false});
   return std::max({largest_difference(own.buffers.values(0), reference_values("batch_norm/running_mean")),

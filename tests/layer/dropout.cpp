@@ -11,7 +11,6 @@
 
 #include "alone.hpp"
 
-
 using namespace cairn;
 
 static_assert(layer<Dropout<>> && layer<Dropout<fraction{1, 3}>>);

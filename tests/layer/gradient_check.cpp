@@ -54,9 +54,7 @@ struct product {
   static constexpr bool skips_gradients = true;
   static constexpr bool accepts(const arguments& in) { return in[0] == in[1] && in[0].is_real(); }
   static constexpr tensor_list outputs(const arguments& in) { return {in[0], in[1]}; }
-  static constexpr tensor_list parameters(const arguments& in) {
-    return {{"weight", in[0].extents, initial::constant(1)}};
-  }
+  static constexpr tensor_list parameters(const arguments& in) { return {{"weight", in[0].extents, initial::constant(1)}}; }
   static constexpr tensor_list buffers(const arguments&) { return {{"count", {1}, initial::constant(2)}}; }
   static constexpr tensor_list tape(const arguments& in) { return in[1]; }
   static constexpr bool depends(std::size_t output, std::size_t input) {

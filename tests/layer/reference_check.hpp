@@ -25,7 +25,7 @@ double distance_from_torch(const std::string& name, const cairn::tensor& in) {
   double largest = std::max(largest_difference(y.values(), reference_values(name + "/output")),
                             largest_difference(dx.values(), reference_values(name + "/input_gradient")));
   for (std::size_t k = 0; k < own.gradients.list().count; ++k)
-    largest = std::max(largest, largest_difference(own.gradients.values(k),
-                                                   reference_values(name + "/gradient" + std::to_string(k))));
+    largest =
+        std::max(largest, largest_difference(own.gradients.values(k), reference_values(name + "/gradient" + std::to_string(k))));
   return largest;
 }

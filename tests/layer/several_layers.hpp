@@ -43,8 +43,7 @@ struct Positioned {
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     const std::size_t count = call.rows * call.in(0).size();
-    for (std::size_t i = 0; i < count; ++i)
-      call.outputs[0][i] = call.inputs[0][i] + call.constants[Constant][i];
+    for (std::size_t i = 0; i < count; ++i) call.outputs[0][i] = call.inputs[0][i] + call.constants[Constant][i];
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {
@@ -73,8 +72,7 @@ struct Split {
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     const std::size_t each = call.in(0).size();
     for (std::size_t k = 0; k < 2; ++k)
-      for (std::size_t i = 0; i < call.rows * each; ++i)
-        call.outputs[k][i] = call.parameters[k][i % each] * call.inputs[0][i];
+      for (std::size_t i = 0; i < call.rows * each; ++i) call.outputs[k][i] = call.parameters[k][i % each] * call.inputs[0][i];
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {
@@ -92,8 +90,7 @@ struct Split {
     for (std::size_t i = 0; i < call.rows * each; ++i) {
       T sum = 0;
       for (std::size_t k = 0; k < 2; ++k)
-        if (call.output_gradients[k] != nullptr)
-          sum += call.output_gradients[k][i] * call.parameters[k][i % each];
+        if (call.output_gradients[k] != nullptr) sum += call.output_gradients[k][i] * call.parameters[k][i % each];
       call.input_gradients[0][i] = sum;
     }
   }
@@ -116,8 +113,7 @@ struct Gated {
     const std::size_t count = call.rows * call.in(0).size();
     for (std::size_t k = 0; k < 2; ++k)
       if (call.input_gradients[k] != nullptr)
-        for (std::size_t i = 0; i < count; ++i)
-          call.input_gradients[k][i] = call.output_gradients[0][i] * call.inputs[1 - k][i];
+        for (std::size_t i = 0; i < count; ++i) call.input_gradients[k][i] = call.output_gradients[0][i] * call.inputs[1 - k][i];
   }
 };
 
@@ -131,14 +127,12 @@ struct Swap {
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     for (std::size_t k = 0; k < 2; ++k)
-      for (std::size_t i = 0; i < call.rows * call.in(k).size(); ++i)
-        call.outputs[1 - k][i] = call.inputs[k][i];
+      for (std::size_t i = 0; i < call.rows * call.in(k).size(); ++i) call.outputs[1 - k][i] = call.inputs[k][i];
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {
     for (std::size_t k = 0; k < 2; ++k)
-      for (std::size_t i = 0;
-           call.input_gradients[k] != nullptr && i < call.rows * call.in(k).size(); ++i)
+      for (std::size_t i = 0; call.input_gradients[k] != nullptr && i < call.rows * call.in(k).size(); ++i)
         call.input_gradients[k][i] = call.output_gradients[1 - k][i];
   }
 };
@@ -171,16 +165,12 @@ struct Mix {
   static constexpr std::size_t takes = 3;
   static constexpr bool accepts(const cairn::arguments& in) { return in[0] == in[1] && in[1] == in[2]; }
   static constexpr cairn::tensor_list outputs(const cairn::arguments& in) { return {in[0], in[1], in[2]}; }
-  static constexpr bool depends(std::size_t output, std::size_t input) {
-    return output == input || output + 1 == input;
-  }
+  static constexpr bool depends(std::size_t output, std::size_t input) { return output == input || output + 1 == input; }
   static constexpr cairn::tensor_list parameters(const cairn::arguments& in) {
     return {{"weight", in[2].extents, cairn::initial::uniform(1)}};
   }
   static constexpr cairn::tensor_list tape(const cairn::arguments& in) { return {in[1], in[2]}; }
-  static constexpr cairn::tensor_list workspace(const cairn::arguments& in, cairn::pass) {
-    return {in[0], in[1], in[2]};
-  }
+  static constexpr cairn::tensor_list workspace(const cairn::arguments& in, cairn::pass) { return {in[0], in[1], in[2]}; }
 
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {

@@ -16,8 +16,8 @@
 #include <cairn/net/blueprint.hpp>
 #include <doctest/doctest.h>
 
-#include "layers.hpp"
 #include "../layer/several_layers.hpp"
+#include "layers.hpp"
 
 using namespace cairn;
 using testing::First;
@@ -27,16 +27,14 @@ using testing::Split;
 namespace {
 
 template <std::size_t N, std::size_t Hidden>
-using FFNet = Sequential<Linear<100, Hidden>, ReLU, Repeat<N, Sequential<Linear<Hidden, Hidden>, ReLU>>,
-                         Linear<Hidden, 1>>;
+using FFNet = Sequential<Linear<100, Hidden>, ReLU, Repeat<N, Sequential<Linear<Hidden, Hidden>, ReLU>>, Linear<Hidden, 1>>;
 using Small = Sequential<Linear<100, 10>, ReLU, Linear<10, 1>>;
 
 // A hidden value of 4 samples is 4 x 16 floats.
 constexpr std::size_t value = 4 * 16 * sizeof(float);
 using Wide = Linear<16, 16>;
 using Two = Sequential<Wide, ReLU, Wide>;
-using Eight =
-    Sequential<Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide>;
+using Eight = Sequential<Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide, ReLU, Wide>;
 
 // The same function as First, but it says that it depends on both tensors.
 struct SaysBoth : First {
@@ -98,11 +96,9 @@ TEST_CASE("blueprint: evaluation needs two activations, however long the network
 }
 
 TEST_CASE("blueprint: parameters lie in the order in which backward finishes them") {
-  using b = blueprint_of<
-      Sequential<Linear<4, 20>, ReLU, Residual<LayerNorm<20>, Linear<20, 20, false>>, Linear<20, 3>>, 2>;
+  using b = blueprint_of<Sequential<Linear<4, 20>, ReLU, Residual<LayerNorm<20>, Linear<20, 20, false>>, Linear<20, 3>>, 2>;
   // 60 + 3 floats are 64 + 16 with the padding; 400 and 20 + 20 inside the block; 80 + 20.
-  static_assert(b::parameter_begin ==
-                std::array<std::size_t, 5>{80 + 400 + 64, 80 + 400 + 64, 80, 0, 80 + 400 + 64 + 80 + 32});
+  static_assert(b::parameter_begin == std::array<std::size_t, 5>{80 + 400 + 64, 80 + 400 + 64, 80, 0, 80 + 400 + 64 + 80 + 32});
   static_assert(detail::pack_element<0, b::inner<2>::type>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
   static_assert(b::tensors == 7);
   constexpr auto ends = [] {
@@ -125,8 +121,7 @@ TEST_CASE("blueprint: two chains have the same numbers only if they are the same
   // Not of the network: the policy around it and the batch.
   static_assert(base::network_hash == blueprint_of<checkpoint<sqrt_n, FFNet<2, 16>>, 8>::network_hash);
   static_assert(base::network_hash == blueprint_of<FFNet<2, 16>, 9>::network_hash);
-  static_assert(base::schedule_hash !=
-                blueprint_of<checkpoint<recompute_all, FFNet<2, 16>>, 8>::schedule_hash);
+  static_assert(base::schedule_hash != blueprint_of<checkpoint<recompute_all, FFNet<2, 16>>, 8>::schedule_hash);
   // Of the network: depth, width, kinds, blocks.
   static_assert(base::network_hash != blueprint_of<FFNet<3, 16>, 8>::network_hash);
   static_assert(base::network_hash != blueprint_of<FFNet<2, 17>, 8>::network_hash);
@@ -139,9 +134,8 @@ TEST_CASE("blueprint: two chains have the same numbers only if they are the same
   using other = blueprint_of<Sequential<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide>>>, 8>;
   static_assert(block::network_hash == other::network_hash);
   static_assert(block::schedule_hash != other::schedule_hash);
-  static_assert(
-      block::network_hash !=
-      blueprint_of<Sequential<checkpoint<store_all, Sequential<Wide, Wide, Wide>>>, 8>::network_hash);
+  static_assert(block::network_hash !=
+                blueprint_of<Sequential<checkpoint<store_all, Sequential<Wide, Wide, Wide>>>, 8>::network_hash);
 }
 
 TEST_CASE("blueprint: a stage is what its layer or its block says of itself") {
@@ -155,8 +149,7 @@ TEST_CASE("blueprint: a stage is what its layer or its block says of itself") {
 }
 
 TEST_CASE("blueprint: a stage's output has all tensors, also those that went past") {
-  using b =
-      blueprint_of<Sequential<Wide, Split, Linear<16, 8>, Residual<Linear<8, 8>, ReLU>, Linear<8, 16>, Gated>, 4>;
+  using b = blueprint_of<Sequential<Wide, Split, Linear<16, 8>, Residual<Linear<8, 8>, ReLU>, Linear<8, 16>, Gated>, 4>;
   static_assert(b::stages[1].output.at(4) == 2 * value && b::stages[2].output.at(4) == value + value / 2);
   static_assert(b::stages[3].output.at(4) == value + value / 2 && b::stages[3].in_place_backward);
   static_assert(b::whole.value_bytes(3) == value + value / 2);

@@ -12,8 +12,8 @@
 #include <cairn/net/sequential.hpp>
 #include <doctest/doctest.h>
 
-#include "layers.hpp"
 #include "../layer/several_layers.hpp"
+#include "layers.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -44,8 +44,7 @@ TEST_CASE("checked_network: right networks have no diagnostic") {
 
 TEST_CASE("checked_network: the first joint that does not fit, however deep") {
   static_assert(names<Sequential<In, ReLU, In, Same, In>, joint<2, ReLU, dims<8>, In>>);
-  static_assert(names<Sequential<In, Residual<Same, checkpoint<sqrt_n, Sequential<ReLU, In>>>>,
-                      joint<1, ReLU, dims<8>, In>>);
+  static_assert(names<Sequential<In, Residual<Same, checkpoint<sqrt_n, Sequential<ReLU, In>>>>, joint<1, ReLU, dims<8>, In>>);
   // A block that does not take what it is given is itself the consumer, also when it begins with a block.
   using Block = Residual<Sequential<Residual<In>>>;
   static_assert(names<Sequential<In, Block>, joint<1, In, dims<8>, Block>>);
@@ -55,8 +54,7 @@ TEST_CASE("checked_network: blocks that end otherwise than they begin") {
   using Widens = Residual<Same, Linear<8, 9>>;
   static_assert(names<Sequential<In, Widens>, residual_ends<Widens, dims<8>, dims<9>>>);
   static_assert(names<Sequential<In, Residual<Same, Widens>>, residual_ends<Widens, dims<8>, dims<9>>>);
-  static_assert(names<Sequential<In, Repeat<2, Sequential<ReLU, Linear<8, 9>>>>,
-                      repeated_joint<3, Linear<8, 9>, dims<9>, ReLU>>);
+  static_assert(names<Sequential<In, Repeat<2, Sequential<ReLU, Linear<8, 9>>>>, repeated_joint<3, Linear<8, 9>, dims<9>, ReLU>>);
 }
 
 TEST_CASE("checked_network: parts that are wrong by themselves come before shapes") {
@@ -65,8 +63,7 @@ TEST_CASE("checked_network: parts that are wrong by themselves come before shape
   static_assert(names<Sequential<In, Repeat<0, Same>>, empty_repeat<Repeat<0, Same>>>);
   static_assert(names<checkpoint<Same, In>, checked_policy<Same, 1, policy_fault::no_plan>>);
   using Nothing = checkpoint<sqrt_n, Sequential<Sequential<>>>;
-  static_assert(names<Nothing, empty_checkpoint<Nothing>> &&
-                names<Sequential<In, Nothing>, empty_checkpoint<Nothing>>);
+  static_assert(names<Nothing, empty_checkpoint<Nothing>> && names<Sequential<In, Nothing>, empty_checkpoint<Nothing>>);
   static_assert(names<Sequential<>, empty_network<Sequential<>>>);
 }
 
@@ -79,10 +76,9 @@ TEST_CASE("checked_network: values of several tensors are shown whole, with the 
   using testing::Gated, testing::Split, testing::WhereEven;
   using NoMask = Sequential<Inputs<dims<8>, constant<9>>, Same, testing::Masked<>>;
   static_assert(names<NoMask, joint<2, Same, tensors_of<dims<8>, constant<9>>, testing::Masked<>>>);
-  static_assert(names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, Gated>,
-                      joint<2, ReLU, tensors_of<dims<8>, integers<8>>, Gated>>);
-  static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>,
-                      joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);
+  static_assert(
+      names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, Gated>, joint<2, ReLU, tensors_of<dims<8>, integers<8>>, Gated>>);
+  static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>, joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);
   // Of a block that fits, only what it takes.
   using Widens = Residual<Same, Linear<8, 9>>;
   static_assert(names<Sequential<In, Split, Widens>, residual_ends<Widens, dims<8>, dims<9>>>);

@@ -43,8 +43,7 @@ auto many(std::index_sequence<I...>) -> Sequential<Numbered<I>...>;
 
 TEST_CASE("elements: a sequential in a sequential is flat") {
   static_assert(std::is_same_v<elements<Sequential<A, B>>, pack<A, B>>);
-  static_assert(
-      std::is_same_v<elements<Sequential<A, Sequential<B, Sequential<C, A>>, B>>, pack<A, B, C, A, B>>);
+  static_assert(std::is_same_v<elements<Sequential<A, Sequential<B, Sequential<C, A>>, B>>, pack<A, B, C, A, B>>);
   static_assert(runs<Sequential<A, Sequential<B, Sequential<C, A>>, B>, 0, 1, 2, 3, 4>());
   static_assert(std::is_same_v<elements<Sequential<>>, pack<>>);
   static_assert(std::is_same_v<elements<Sequential<Sequential<>, A, Sequential<>>>, pack<A>>);

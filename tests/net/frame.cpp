@@ -12,10 +12,8 @@ using namespace cairn::detail;
 
 TEST_CASE("frame: a callback calls what it was given, and nothing if it was given nothing") {
   std::vector<std::size_t> seen;
-  const callback<std::size_t> tell{[](void* self, std::size_t end) {
-                                     static_cast<std::vector<std::size_t>*>(self)->push_back(end);
-                                   },
-                                   &seen};
+  const callback<std::size_t> tell{
+      [](void* self, std::size_t end) { static_cast<std::vector<std::size_t>*>(self)->push_back(end); }, &seen};
   tell(3);
   tell(5);
   callback<std::size_t>{}(7);

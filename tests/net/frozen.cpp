@@ -57,8 +57,8 @@ TEST_CASE("frozen: its parameters have no gradient in memory, and keep their val
   for (std::size_t k = 0; k < before.size(); ++k) CHECK((before[k] == after[k]) == (k >= 2 && k < 8));
 }
 
-TEST_CASE_TEMPLATE("frozen: the gradients of what stands around it are the same bits, under every policy", Policy,
-                   store_all, recompute_all, sqrt_n, every<2>) {
+TEST_CASE_TEMPLATE("frozen: the gradients of what stands around it are the same bits, under every policy", Policy, store_all,
+                   recompute_all, sqrt_n, every<2>) {
   const step_of data;
   training<Learnt> all{SGD{.learning_rate = 0.1}, {.seed = 3}};
   training<Frozen<Policy>> some{SGD{.learning_rate = 0.1}, {.seed = 5}};

@@ -21,12 +21,11 @@ namespace {
 
 using Wide = Linear<16, 16>;
 using Two = Sequential<Wide, ReLU, Wide>;
-using Deep = Sequential<
-    Linear<12, 16>, ReLU, Repeat<3, Residual<LayerNorm<16>, Wide, ReLU, Wide>>,
-    checkpoint<sqrt_n,
-               Sequential<Wide, ReLU, checkpoint<recompute_all, Sequential<Wide, ReLU, Dropout<>, Wide>>,
-                          Residual<checkpoint<every<2>, Sequential<Wide, ReLU, Wide, Wide>>>, Wide>>,
-    Linear<16, 5>>;
+using Deep =
+    Sequential<Linear<12, 16>, ReLU, Repeat<3, Residual<LayerNorm<16>, Wide, ReLU, Wide>>,
+               checkpoint<sqrt_n, Sequential<Wide, ReLU, checkpoint<recompute_all, Sequential<Wide, ReLU, Dropout<>, Wide>>,
+                                             Residual<checkpoint<every<2>, Sequential<Wide, ReLU, Wide, Wide>>>, Wide>>,
+               Linear<16, 5>>;
 
 // One op of one layer; blocks are opened up.
 struct leaf_op {
@@ -49,12 +48,10 @@ private:
   void up(const code& p, std::size_t first, bool tape, bool output) {
     const auto& walk = tape ? p.training : p.evaluation;
     const std::size_t end = output ? walk.loss : walk.lasting;
-    for (std::size_t t = 0; t < end; ++t)
-      one(p, walk.ops[t], first, output || t + 1 < end || walk.lasting_output);
+    for (std::size_t t = 0; t < end; ++t) one(p, walk.ops[t], first, output || t + 1 < end || walk.lasting_output);
   }
   void back(const code& p, std::size_t first) {
-    for (std::size_t t = p.training.loss + 1; t < p.training.ops.size(); ++t)
-      one(p, p.training.ops[t], first, true);
+    for (std::size_t t = p.training.loss + 1; t < p.training.ops.size(); ++t) one(p, p.training.ops[t], first, true);
   }
   void one(const code& p, const op& o, std::size_t first, bool output) {
     if (o.is_discard()) return;
@@ -153,8 +150,7 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
 
   // The same with a place for each layer, one far from the other and full of NaNs.
   struct scattered {
-    std::vector<float> memory =
-        std::vector<float>(16 * plan::parameter_block, std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> memory = std::vector<float>(16 * plan::parameter_block, std::numeric_limits<float>::quiet_NaN());
     std::vector<float> zeros = std::vector<float>(alignment / sizeof(float));
     std::vector<float> found{};
     gradient_place<float> place{};
@@ -162,12 +158,12 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
   } there;
   there.go_to(0);
   const callbacks tell{.finished = {[](void* self, std::size_t end) {
-                                   auto& me = *static_cast<scattered*>(self);
-                                   const float* const from = me.place.start;
-                                   me.found.insert(me.found.end(), from, from + (end - me.place.begin));
-                                   me.go_to(end);
-                                 },
-                                 &there}};
+                                      auto& me = *static_cast<scattered*>(self);
+                                      const float* const from = me.place.start;
+                                      me.found.insert(me.found.end(), from, from + (end - me.place.begin));
+                                      me.go_to(end);
+                                    },
+                                    &there}};
   const plain::values x = testing::replica<float>::inputs_of(code, 4, 1);
   const plain::seen<float> x_seen(x);
   plain::buffer<std::byte> arena(p.arena);

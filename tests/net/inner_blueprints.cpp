@@ -36,7 +36,7 @@ TEST_CASE("inner_blueprints: gradients are finished by the last chain first") {
   gradient_end ends[4];
   std::size_t leaf = 7;
   CHECK(each::write_ends(ends, 100, leaf) == ends + 4);
-  CHECK(leaf == 7 + 3); // Tanh is a leaf too
+  CHECK(leaf == 7 + 3);                            // Tanh is a leaf too
   CHECK((ends[0].leaf == 8 && ends[1].leaf == 8)); // the Linear under the Tanh
   CHECK((ends[2].leaf == 9 && ends[3].leaf == 9));
   CHECK(ends[3].end == 100 + pack_element<0, Inner::type>::parameter_block + pack_element<1, Inner::type>::parameter_block);

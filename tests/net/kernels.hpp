@@ -16,26 +16,26 @@
 #define CAIRN_TEST_EXTERN extern
 #endif
 
-#define CAIRN_TEST_KERNELS_OF(T)                                                                                               \
-  CAIRN_TEST_EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                    \
-  CAIRN_TEST_EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
-  CAIRN_TEST_EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
-  CAIRN_TEST_EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
-  CAIRN_TEST_EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
-  CAIRN_TEST_EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                     \
-  CAIRN_TEST_EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                          \
-  CAIRN_TEST_EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);  \
-  CAIRN_TEST_EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, T*, const T*,       \
-                                                        const T*, const T*);                                                   \
-  CAIRN_TEST_EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, T*, T*, const T*,          \
-                                                         const T*, const T*, const T*);                                        \
-  CAIRN_TEST_EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);              \
-  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);        \
-  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,         \
-                                                                const cross_entropy_options<T>&);                              \
-  namespace detail {                                                                                                           \
-  CAIRN_TEST_EXTERN template void multiply_for<T>(instruction_set, const product<T>&, const rectangle&, std::span<std::byte>); \
-  CAIRN_TEST_EXTERN template class executor<T, cpu::queue>;                                                                    \
+#define CAIRN_TEST_KERNELS_OF(T)                                                                                                 \
+  CAIRN_TEST_EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                      \
+  CAIRN_TEST_EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                       \
+  CAIRN_TEST_EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                            \
+  CAIRN_TEST_EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                       \
+  CAIRN_TEST_EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                            \
+  CAIRN_TEST_EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                       \
+  CAIRN_TEST_EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                            \
+  CAIRN_TEST_EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);    \
+  CAIRN_TEST_EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, T*, const T*,         \
+                                                        const T*, const T*);                                                     \
+  CAIRN_TEST_EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, T*, T*, const T*, const T*,  \
+                                                         const T*, const T*);                                                    \
+  CAIRN_TEST_EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);                \
+  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);          \
+  CAIRN_TEST_EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,           \
+                                                                const cross_entropy_options<T>&);                                \
+  namespace detail {                                                                                                             \
+  CAIRN_TEST_EXTERN template void multiply_for<T>(instruction_set, const product<T>&, const rectangle&, std::span<std::byte>);   \
+  CAIRN_TEST_EXTERN template class executor<T, cpu::queue>;                                                                      \
   }
 
 namespace cairn {

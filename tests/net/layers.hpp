@@ -54,9 +54,7 @@ struct Witness {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr bool in_place = true;
   static constexpr cairn::tensor outputs(const cairn::arguments& in) { return in[0]; }
-  static constexpr cairn::tensor_list buffers(const cairn::arguments& in) {
-    return {{"forwards", {1}}, {"sum", {in[0].size()}}};
-  }
+  static constexpr cairn::tensor_list buffers(const cairn::arguments& in) { return {{"forwards", {1}}, {"sum", {in[0].size()}}}; }
 
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
@@ -97,8 +95,7 @@ struct Lookup {
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
-      for (std::size_t f = 0; f < Width; ++f)
-        call.outputs[0][i * Width + f] = call.parameters[0][row(call, i) * Width + f];
+      for (std::size_t f = 0; f < Width; ++f) call.outputs[0][i * Width + f] = call.parameters[0][row(call, i) * Width + f];
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {
@@ -165,8 +162,7 @@ struct Centered {
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     const std::size_t each = call.in(0).size();
-    for (std::size_t i = 0; i < call.rows * each; ++i)
-      call.outputs[0][i] = call.inputs[0][i] - call.inputs[1][i % each];
+    for (std::size_t i = 0; i < call.rows * each; ++i) call.outputs[0][i] = call.inputs[0][i] - call.inputs[1][i % each];
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {
@@ -216,8 +212,7 @@ struct WhereEven {
   template <class Queue, class T>
   static void forward(Queue&, const cairn::forward_call<T>& call) {
     each_even(call, call.outputs[0], call.inputs[0]);
-    std::memcpy(call.outputs.integers(1), call.inputs.integers(1),
-                call.rows * call.in(1).size() * sizeof(std::int32_t));
+    std::memcpy(call.outputs.integers(1), call.inputs.integers(1), call.rows * call.in(1).size() * sizeof(std::int32_t));
   }
   template <class Queue, class T>
   static void backward(Queue&, const cairn::backward_call<T>& call) {

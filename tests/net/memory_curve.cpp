@@ -13,8 +13,7 @@ using namespace cairn;
 
 namespace {
 
-using Net = Sequential<Linear<16, 64>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<64, 64>, ReLU>>,
-                       Linear<64, 10>>;
+using Net = Sequential<Linear<16, 64>, ReLU, Dropout<percent<20>>, Repeat<6, Residual<Linear<64, 64>, ReLU>>, Linear<64, 10>>;
 
 } // namespace
 

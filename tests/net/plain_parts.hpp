@@ -145,16 +145,12 @@ struct one_layer : part, leaf {
     if constexpr (requires { L::workspace(in(), why); }) return room_for<T>(L::workspace(in(), why), w.rows);
     else return {};
   }
-  cairn::random_key random(const walk& w) const {
-    return {w.random.seed, w.random.step, w.random.position + index};
-  }
+  cairn::random_key random(const walk& w) const { return {w.random.seed, w.random.step, w.random.position + index}; }
   static bool depends([[maybe_unused]] std::size_t output, [[maybe_unused]] std::size_t input) {
     if constexpr (requires { L::depends(output, input); }) return L::depends(output, input);
     else return true;
   }
-  static bool reads(cairn::reads what) {
-    return (static_cast<unsigned>(L::backward_reads) & static_cast<unsigned>(what)) != 0;
-  }
+  static bool reads(cairn::reads what) { return (static_cast<unsigned>(L::backward_reads) & static_cast<unsigned>(what)) != 0; }
   static values with_rest(values front, values& all, std::size_t begin) {
     for (std::size_t k = begin; k < all.size(); ++k) front.push_back(std::move(all[k]));
     return front;
@@ -278,8 +274,7 @@ struct side_by_side : part {
     const std::size_t rows = whole.size() / sizeof(T) / width;
     bytes own(rows * widths[c] * sizeof(T));
     for (std::size_t r = 0; r < rows; ++r)
-      std::memcpy(own.data() + r * widths[c] * sizeof(T), whole.data() + (r * width + before) * sizeof(T),
-                  widths[c] * sizeof(T));
+      std::memcpy(own.data() + r * widths[c] * sizeof(T), whole.data() + (r * width + before) * sizeof(T), widths[c] * sizeof(T));
     return own;
   }
 

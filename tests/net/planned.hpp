@@ -32,8 +32,7 @@ using queue = cairn::cpu::queue;
 template <class T>
 struct planned {
   const cairn::detail::program<T, queue>* code = nullptr;
-  std::size_t arena = 0, bound = 0, enough = 0, evaluation_arena = 0, evaluation_bound = 0, parameters = 0,
-              buffers = 0;
+  std::size_t arena = 0, bound = 0, enough = 0, evaluation_arena = 0, evaluation_bound = 0, parameters = 0, buffers = 0;
 };
 
 template <class Model, std::size_t Batch, class T>
@@ -92,8 +91,7 @@ public:
     std::fill_n(gradients_.data(), gradients_.size(), T{0});
     std::fill_n(buffers_.data(), buffers_.size(), T{0});
     const auto fill = [](const cairn::named_parameter<T>& q) {
-      for (std::size_t i = 0; i < q.numbers.size(); ++i)
-        q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
+      for (std::size_t i = 0; i < q.numbers.size(); ++i) q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
     };
     cairn::detail::for_each_parameter(*p.code, span(parameters_), span(buffers_), fill);
   }
@@ -152,8 +150,7 @@ public:
     const cairn::detail::operands& loss = c.training.at[c.training.loss];
     T* const output = f.elements(loss.input);
     result.output.assign(output, output + out);
-    if (T* const gradient = f.elements(loss.output_gradient); gradient != nullptr)
-      derive(out, output, gradient);
+    if (T* const gradient = f.elements(loss.output_gradient); gradient != nullptr) derive(out, output, gradient);
     cairn::detail::run_backward(c, q, f);
     result.gradients.assign(gradients_.data(), gradients_.data() + plan_.parameters);
     result.buffers.assign(buffers_.data(), buffers_.data() + plan_.buffers);
@@ -300,8 +297,8 @@ std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
 
 // `lost`: lines of the arena that buffers of odd sizes may leave unused besides.
 template <class T>
-void check_policy(const char* policy, const planned<T>& p,
-                  const std::vector<std::pair<std::size_t, made<T>>>& want, std::size_t lost = 0) {
+void check_policy(const char* policy, const planned<T>& p, const std::vector<std::pair<std::size_t, made<T>>>& want,
+                  std::size_t lost = 0) {
   INFO("policy ", std::string(policy));
   queue q{1};
   for (const auto& [rows, made] : want) compare(p, q, rows, made);
@@ -330,8 +327,7 @@ void check_other_policies(const std::vector<std::pair<std::size_t, made<T>>>& wa
   check_policy("every<3>", plan<cairn::checkpoint<cairn::every<3>, Net>, Batch, T>(), want, lost);
   check_policy("every<4>", plan<cairn::checkpoint<cairn::every<4>, Net>, Batch, T>(), want, lost);
   check_policy("recompute_cheap", plan<cairn::checkpoint<cairn::recompute_cheap, Net>, Batch, T>(), want, lost);
-  if constexpr (b::size > 2)
-    check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want, lost);
+  if constexpr (b::size > 2) check_policy("at<1, 2>", plan<cairn::checkpoint<cairn::at<1, 2>, Net>, Batch, T>(), want, lost);
   check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want, lost);
 }
 

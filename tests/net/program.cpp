@@ -8,9 +8,9 @@
 #include <cairn/net/program.hpp>
 #include <doctest/doctest.h>
 
+#include "../layer/several_layers.hpp"
 #include "kernels.hpp"
 #include "layers.hpp"
-#include "../layer/several_layers.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -52,8 +52,7 @@ TEST_CASE("program: a block has a program of its own") {
 }
 
 TEST_CASE("program: the layers' functions do not depend on policy and batch") {
-  constexpr const auto& other =
-      program_of<blueprint_of<checkpoint<recompute_all, Net>, 9>, float, cpu::queue>;
+  constexpr const auto& other = program_of<blueprint_of<checkpoint<recompute_all, Net>, 9>, float, cpu::queue>;
   CHECK((code<Net>.at(0).forward == other.at(0).forward));
   CHECK((code<Net>.at(5).backward == other.at(5).backward));
 }

@@ -14,11 +14,10 @@ namespace {
 
 using Block = Sequential<Linear<16, 16>, ReLU>;
 using Short = Sequential<Linear<9, 16>, Repeat<3, Block>, Linear<16, 2>>;
-using Long = Sequential<Linear<9, 16>, Linear<16, 16>, ReLU, Linear<16, 16>, ReLU, Linear<16, 16>, ReLU,
-                        Linear<16, 2>>;
-using Nested = Sequential<Repeat<2, Sequential<Repeat<2, Sequential<Linear<16, 16>, testing::Witness, Tanh>>,
-                                               Dropout<percent<20>>>>,
-                          Repeat<3, ReLU>, Linear<16, 16>>;
+using Long = Sequential<Linear<9, 16>, Linear<16, 16>, ReLU, Linear<16, 16>, ReLU, Linear<16, 16>, ReLU, Linear<16, 2>>;
+using Nested =
+    Sequential<Repeat<2, Sequential<Repeat<2, Sequential<Linear<16, 16>, testing::Witness, Tanh>>, Dropout<percent<20>>>>,
+               Repeat<3, ReLU>, Linear<16, 16>>;
 
 } // namespace
 
@@ -41,6 +40,4 @@ TEST_CASE("repeat: it is the network that is written out") {
 
 TEST_CASE("repeat: every policy has the oracle's bits") { testing::check_network<Short, 5, double>(); }
 
-TEST_CASE("repeat: a repeat in a repeat has the oracle's bits") {
-  testing::check_network<Nested, 5, float>();
-}
+TEST_CASE("repeat: a repeat in a repeat has the oracle's bits") { testing::check_network<Nested, 5, float>(); }

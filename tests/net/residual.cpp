@@ -17,21 +17,17 @@ namespace {
 using Wide = Linear<16, 16>;
 
 // The last layer adds the input itself (Linear), or the block does (ReLU).
-using Ends = Sequential<Linear<12, 16>, ReLU, Residual<Linear<16, 20>, ReLU, Linear<20, 16>>,
-                        Residual<Wide, ReLU>, Linear<16, 4>>;
+using Ends =
+    Sequential<Linear<12, 16>, ReLU, Residual<Linear<16, 20>, ReLU, Linear<20, 16>>, Residual<Wide, ReLU>, Linear<16, 4>>;
 // The first layer adds the output's gradient itself, or the block does; blocks of one layer; activations on both sides of a
 // block's border.
-using Begins = Sequential<Linear<12, 16>, Residual<ReLU, Wide>, ReLU, Residual<LayerNorm<16>, Wide, Tanh>,
-                          Residual<ReLU>, Residual<testing::Scale>, Wide, Residual<LayerNorm<16>>,
-                          Residual<Wide>, ReLU, Linear<16, 4>>;
+using Begins = Sequential<Linear<12, 16>, Residual<ReLU, Wide>, ReLU, Residual<LayerNorm<16>, Wide, Tanh>, Residual<ReLU>,
+                          Residual<testing::Scale>, Wide, Residual<LayerNorm<16>>, Residual<Wide>, ReLU, Linear<16, 4>>;
 // Blocks at the ends of the network and inside one another.
-using Nested =
-    Sequential<Residual<Wide, ReLU, Residual<LayerNorm<16>, Wide>, Wide>, Residual<Residual<Residual<Wide>>>,
-               Residual<Residual<ReLU, testing::Witness>, Wide>,
-               Residual<Dropout<percent<40>>, Residual<Wide, Tanh>>>;
+using Nested = Sequential<Residual<Wide, ReLU, Residual<LayerNorm<16>, Wide>, Wide>, Residual<Residual<Residual<Wide>>>,
+                          Residual<Residual<ReLU, testing::Witness>, Wide>, Residual<Dropout<percent<40>>, Residual<Wide, Tanh>>>;
 // Nothing below the first parameter is differentiated.
-using Late =
-    Sequential<Input<16>, Residual<ReLU>, Residual<Dropout<>, ReLU>, Residual<testing::Witness, Wide>, ReLU>;
+using Late = Sequential<Input<16>, Residual<ReLU>, Residual<Dropout<>, ReLU>, Residual<testing::Witness, Wide>, ReLU>;
 
 } // namespace
 
@@ -39,10 +35,6 @@ TEST_CASE_TEMPLATE("residual: whatever is last", T, float, double) { testing::ch
 
 TEST_CASE("residual: whatever is first") { testing::check_network<Begins, 5, float>(); }
 
-TEST_CASE("residual: a block in a block, first and last in the network") {
-  testing::check_network<Nested, 5, float>();
-}
+TEST_CASE("residual: a block in a block, first and last in the network") { testing::check_network<Nested, 5, float>(); }
 
-TEST_CASE_TEMPLATE("residual: blocks without parameters come first", T, float, double) {
-  testing::check_network<Late, 5, T>();
-}
+TEST_CASE_TEMPLATE("residual: blocks without parameters come first", T, float, double) { testing::check_network<Late, 5, T>(); }

@@ -14,9 +14,8 @@ using namespace cairn;
 namespace {
 
 using Flat = Sequential<Linear<12, 16>, ReLU, LayerNorm<16>, Linear<16, 16>, ReLU, Linear<16, 3>>;
-using InParts =
-    Sequential<Sequential<Linear<12, 16>>, Sequential<ReLU, Sequential<LayerNorm<16>, Linear<16, 16>>>, ReLU,
-               Sequential<>, Sequential<Linear<16, 3>>>;
+using InParts = Sequential<Sequential<Linear<12, 16>>, Sequential<ReLU, Sequential<LayerNorm<16>, Linear<16, 16>>>, ReLU,
+                           Sequential<>, Sequential<Linear<16, 3>>>;
 using flat = blueprint_of<Flat, 4>;
 using in_parts = blueprint_of<InParts, 4>;
 

@@ -104,9 +104,7 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
   static constexpr stage as_stage(const chain_facts* chains) {
     stage s = stage_of_chain(chains[0]);
     const stage other = stage_of_chain(chains[1]);
-    const auto larger = [](bytes& mine, const bytes& others) {
-      mine.per_batch = std::max(mine.per_batch, others.per_batch);
-    };
+    const auto larger = [](bytes& mine, const bytes& others) { mine.per_batch = std::max(mine.per_batch, others.per_batch); };
     s.tape.per_batch += other.tape.per_batch;
     larger(s.forward_workspace, other.forward_workspace);
     larger(s.evaluation_workspace, other.evaluation_workspace);
@@ -147,8 +145,8 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
 private:
   // Writes a tensor to its place, or adds it to what is there.
   template <class Queue, class Frame, class Tensors>
-  static void take(Queue& queue, const Frame& block, const tensor& what, bool adds, const Tensors& to,
-                   const Tensors& from, std::size_t k) {
+  static void take(Queue& queue, const Frame& block, const tensor& what, bool adds, const Tensors& to, const Tensors& from,
+                   std::size_t k) {
     if (adds) add(queue, what.elements(block.rows), to[k], to[k], from[k]);
     else pass_on(queue, block.rows, what, to, k, from, k);
   }

@@ -17,8 +17,8 @@
 #include <cairn/plan/policies.hpp>
 #include <doctest/doctest.h>
 
-#include "layers.hpp"
 #include "../layer/several_layers.hpp"
+#include "layers.hpp"
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -184,10 +184,8 @@ TEST_CASE("walk: the first layer says what a network takes, however deep it stan
   using detail::natural_input;
   static_assert(natural_input<Sequential<Linear<7, 2>>>::tensors == tensor_list{one(7)});
   static_assert(natural_input<Sequential<Input<2, 3>, Flatten, Linear<6, 1>>>::tensors == tensor_list{tensor({2, 3})});
-  static_assert(natural_input<Repeat<2, Residual<checkpoint<sqrt_n, Sequential<Linear<7, 7>>>>>>::tensors ==
-                tensor_list{one(7)});
+  static_assert(natural_input<Repeat<2, Residual<checkpoint<sqrt_n, Sequential<Linear<7, 7>>>>>>::tensors == tensor_list{one(7)});
   using several = natural_input<Sequential<Inputs<dims<2>, dims<3>, constant<4>>, ReLU>>;
-  static_assert(several::tensors == tensor_list{one(2), one(3)} &&
-                several::constants == tensor_list{one(4).constant()});
+  static_assert(several::tensors == tensor_list{one(2), one(3)} && several::constants == tensor_list{one(4).constant()});
   static_assert(natural_input<Sequential<Linear<7, 2>, Split, Gated>>::constants.size() == 0);
 }

@@ -14,7 +14,6 @@ static_assert(activated(activation::relu, 3.0) == 3.0);
 
 TEST_CASE("activation: ReLU lets NaN through and keeps infinity") {
   CHECK(std::isnan(activated(activation::relu, std::numeric_limits<float>::quiet_NaN())));
-  CHECK(activated(activation::relu, std::numeric_limits<float>::infinity()) ==
-        std::numeric_limits<float>::infinity());
+  CHECK(activated(activation::relu, std::numeric_limits<float>::infinity()) == std::numeric_limits<float>::infinity());
   CHECK(activated(activation::relu, -std::numeric_limits<float>::infinity()) == 0.0F);
 }

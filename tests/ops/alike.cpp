@@ -16,9 +16,8 @@ TEST_CASE("check_alike: other extents are an error that says both, other strides
   for (const auto& [rows, columns, text] : {std::tuple{2, 4, "(2, 4)"}, std::tuple{3, 3, "(3, 3)"}}) {
     std::string said;
     try {
-      detail::check_alike(
-          "copy_matrix", to,
-          matrix<const float>{numbers, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)});
+      detail::check_alike("copy_matrix", to,
+                          matrix<const float>{numbers, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)});
     } catch (const error& e) {
       said = e.what();
     }

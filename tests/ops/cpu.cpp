@@ -14,8 +14,7 @@ struct Twice {
 
 #include <cairn/ops/cpu.hpp>
 
-TEST_CASE(
-    "every op on a cpu: what a layer calls by name is found when it runs, whatever was included first") {
+TEST_CASE("every op on a cpu: what a layer calls by name is found when it runs, whatever was included first") {
   cairn::cpu device;
   const double input[3] = {1, -2, 0.5};
   double output[3] = {};

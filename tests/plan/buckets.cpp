@@ -87,8 +87,7 @@ TEST_CASE("buckets: one byte gives each parameter its own, everything gives two 
 
 TEST_CASE("buckets: none without parameters, and all at compile time") {
   static_assert(make_buckets<0>({}, 4, 100).size() == 0);
-  static constexpr std::array<gradient_end, 3> ends{gradient_end{16, 0}, gradient_end{32, 1},
-                                                    gradient_end{64, 2}};
+  static constexpr std::array<gradient_end, 3> ends{gradient_end{16, 0}, gradient_end{32, 1}, gradient_end{64, 2}};
   constexpr auto plan = make_buckets<3>(ends, 4, 128);
   static_assert(plan.size() == 2 && plan[0] == bucket{0, 32, 1} && plan[1] == bucket{32, 64, 2});
   static_assert(bucket_bytes<100>::value == 100);

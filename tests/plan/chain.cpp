@@ -17,8 +17,7 @@ TEST_CASE("chain: sizes grow with the batch, in whole cache lines") {
   static_assert(detail::bytes{0, 65}.at(1000) == 128 && detail::bytes{}.at(7) == 0);
   static constexpr std::array<stage, 2> stages{dense(32, 16), dropout(16)};
   constexpr chain c{.stages = stages, .batch = 4, .input = {128, 0}};
-  static_assert(c.size() == 2 && c.value_bytes(0) == 512 && c.value_bytes(1) == 256 &&
-                c.value_bytes(2) == 256);
+  static_assert(c.size() == 2 && c.value_bytes(0) == 512 && c.value_bytes(1) == 256 && c.value_bytes(2) == 256);
   static_assert(c.tape_bytes(0) == 0 && c.tape_bytes(1) == 64);
   static_assert(c[1].keeps_tape() && !c[0].keeps_tape() && stage{.tape = {0, 8}}.keeps_tape());
   CHECK(c.value_bytes(1) == 256);

@@ -71,8 +71,7 @@ TEST_CASE("checked_policy: what keeps a policy from planning is found") {
   static_assert(fault<late> == policy_fault::not_constant);
   static_assert(fault<picky> == policy_fault::refuses && fault<at<5>> == policy_fault::refuses);
   static_assert(std::is_same_v<policy_diagnostic<at<5>, five>::type, outside_network<at<5>, 5>>);
-  static_assert(std::is_same_v<policy_diagnostic<picky, five>::type,
-                               checked_policy<picky, 5, policy_fault::refuses>>);
+  static_assert(std::is_same_v<policy_diagnostic<picky, five>::type, checked_policy<picky, 5, policy_fault::refuses>>);
 }
 
 TEST_CASE("checked_policy: a route that is no walk up and back is found before anything is made of it") {

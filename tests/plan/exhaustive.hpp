@@ -61,14 +61,11 @@ public:
     for (std::uint32_t set = 0; set < value_bytes_.size(); ++set)
       for (std::size_t k = 1; k <= n_; ++k) value_bytes_[set] += (set & bit(k)) != 0 ? own(k) : 0;
     for (std::uint32_t set = 0; set < tape_bytes_.size(); ++set)
-      for (std::size_t i = lowest_; i < n_; ++i)
-        tape_bytes_[set] += (set & tape_bit_[i]) != 0 ? c.tape_bytes(i) : 0;
+      for (std::size_t i = lowest_; i < n_; ++i) tape_bytes_[set] += (set & tape_bit_[i]) != 0 ? c.tape_bytes(i) : 0;
   }
 
   // The least budget that any schedule stays within.
-  std::size_t least_bytes() {
-    return static_cast<std::size_t>(best_[search(static_cast<std::size_t>(-1), true)]);
-  }
+  std::size_t least_bytes() { return static_cast<std::size_t>(best_[search(static_cast<std::size_t>(-1), true)]); }
 
   // The cheapest schedule within a budget.
   answer cheapest(std::size_t budget) {
@@ -107,17 +104,12 @@ private:
   }
   state of(std::uint32_t number) const {
     const std::size_t rest = number >> (n_ + tapes_);
-    return {number & ((1U << n_) - 1), (number >> n_) & ((1U << tapes_) - 1), rest % (n_ + 2),
-            owing_[rest / (n_ + 2)]};
+    return {number & ((1U << n_) - 1), (number >> n_) & ((1U << tapes_) - 1), rest % (n_ + 2), owing_[rest / (n_ + 2)]};
   }
   static std::uint32_t bit(std::size_t value) { return value == 0 ? 0 : 1U << (value - 1); }
 
-  bool reads_nothing(std::size_t i) const {
-    return !c_[i].reads_input && !c_[i].reads_output && !c_[i].keeps_tape();
-  }
-  bool in_place(std::size_t i) const {
-    return i > 0 && c_[i].in_place_forward && c_.value_bytes(i) == c_.value_bytes(i + 1);
-  }
+  bool reads_nothing(std::size_t i) const { return !c_[i].reads_input && !c_[i].reads_output && !c_[i].keeps_tape(); }
+  bool in_place(std::size_t i) const { return i > 0 && c_[i].in_place_forward && c_.value_bytes(i) == c_.value_bytes(i + 1); }
   bool in_place_back(std::size_t i) const {
     const stage& s = c_[i];
     const bool kept = c_.lent && c_.keeps_output_gradient && i + 1 == n_;
@@ -127,9 +119,7 @@ private:
     const bool wants = i > lowest_ || c_.lent;
     return c_[i].backward_flops - (wants ? 0 : c_[i].input_gradient_flops);
   }
-  std::size_t own(std::size_t value) const {
-    return value == n_ && c_.lent_output ? 0 : c_.value_bytes(value);
-  }
+  std::size_t own(std::size_t value) const { return value == n_ && c_.lent_output ? 0 : c_.value_bytes(value); }
   std::size_t held(const state& s) const {
     return (s.left <= n_ ? gradient_[s.left] : 0) + windows_[s.left] + value_bytes_[s.values] + tape_bytes_[s.tapes];
   }
@@ -138,8 +128,7 @@ private:
   template <class Reach>
   void all_from(const state& s, Reach reach) const {
     for (std::size_t k = 1; k <= n_; ++k)
-      if ((s.values & ~s.unread & bit(k)) != 0)
-        reach(state{s.values & ~bit(k), s.tapes, s.left, s.unread}, 0, 0, step{});
+      if ((s.values & ~s.unread & bit(k)) != 0) reach(state{s.values & ~bit(k), s.tapes, s.left, s.unread}, 0, 0, step{});
     if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
       const std::uint32_t unread = s.unread & ~bit(n_);
       reach(state{s.values, s.tapes, n_, unread}, held(s) + gradient_[n_], 0, step{});
@@ -148,8 +137,7 @@ private:
     }
     const bool turns = c_.lent ? s.left == n_ + 1 && (s.values & bit(n_)) != 0 : s.left == n_;
     for (std::size_t i = 0; !turns && i < n_ && i < s.left; ++i)
-      if ((i == 0 || (s.values & bit(i)) != 0) && (s.tapes & tape_bit_[i]) == 0 &&
-          (s.unread & bit(i + 1)) == 0)
+      if ((i == 0 || (s.values & bit(i)) != 0) && (s.tapes & tape_bit_[i]) == 0 && (s.unread & bit(i + 1)) == 0)
         forward(s, i, reach);
     if (s.left <= n_ && s.left > lowest_) backward(s, s.left - 1, reach);
   }
@@ -164,8 +152,8 @@ private:
         if ((tape && tape_bit_[i] == 0) || (!tape && !output)) continue;
         const bool writes = output || !does.tape_without_output;
         const std::uint64_t cost = writes ? does.forward_flops : does.tape_flops;
-        const std::size_t beside = (tape ? does.forward_workspace : does.evaluation_workspace).at(c_.batch) +
-                                   (tape ? c_.tape_bytes(i) : 0);
+        const std::size_t beside =
+            (tape ? does.forward_workspace : does.evaluation_workspace).at(c_.batch) + (tape ? c_.tape_bytes(i) : 0);
         state after = before;
         if (output) after.values |= bit(i + 1);
         if (tape) after.tapes |= tape_bit_[i];
@@ -185,8 +173,7 @@ private:
     if (does.reads_input && i > 0 && (s.values & bit(i)) == 0) return;
     if (does.reads_output && (s.values & bit(i + 1)) == 0) return;
     if ((s.tapes & tape_bit_[i]) != tape_bit_[i]) return;
-    const std::uint32_t unread =
-        s.unread & ~(does.reads_input ? bit(i) : 0) & ~(does.reads_output ? bit(i + 1) : 0);
+    const std::uint32_t unread = s.unread & ~(does.reads_input ? bit(i) : 0) & ~(does.reads_output ? bit(i + 1) : 0);
     if (unread >= bit(i + 1)) return;
     const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
     state after{s.values & (bit(i + 1) - 1), s.tapes, i, unread};
@@ -230,10 +217,9 @@ private:
   std::size_t n_;
   std::size_t lowest_;
   std::size_t tapes_ = 0;
-  std::vector<std::uint32_t> tape_bit_; // 0: the stage has no tape that anybody reads
-  std::vector<std::uint32_t> owing_{0}; // the sets of values that may be `unread`
-  std::vector<std::size_t>
-      gradient_; // bytes of each, 0 where it is lent, lies on one that is, or is not made
+  std::vector<std::uint32_t> tape_bit_;  // 0: the stage has no tape that anybody reads
+  std::vector<std::uint32_t> owing_{0};  // the sets of values that may be `unread`
+  std::vector<std::size_t> gradient_;    // bytes of each, 0 where it is lent, lies on one that is, or is not made
   std::vector<std::size_t> windows_;     // bytes of gradients that are there before the backward below `left`
   std::vector<std::size_t> opened_;      // and that come with the backward of each stage
   std::vector<std::size_t> value_bytes_; // of each set of values

@@ -13,9 +13,7 @@ namespace cairn::testing {
 
 // Every flag and every size at random; an odd stage may read nothing of the forward pass.
 constexpr stage random_stage(dice& d, bool odd = false) {
-  const auto sometimes = [&](std::size_t lines) {
-    return detail::bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0};
-  };
+  const auto sometimes = [&](std::size_t lines) { return detail::bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0}; };
   stage s{};
   s.output = {alignment * (1 + d.below(8)), 0};
   s.tape = sometimes(9);
@@ -85,10 +83,7 @@ inline std::vector<stage> block_stages(dice& d, std::size_t count) {
   std::vector<stage> list;
   while (list.size() < count) {
     const std::size_t kind = d.below(6);
-    list.push_back(kind < 3    ? block(width, 1 + d.below(4))
-                   : kind == 3 ? relu(width)
-                   : kind == 4 ? gelu(width)
-                               : dropout(width));
+    list.push_back(kind < 3 ? block(width, 1 + d.below(4)) : kind == 3 ? relu(width) : kind == 4 ? gelu(width) : dropout(width));
   }
   return list;
 }

@@ -41,9 +41,7 @@ count fused(std::vector<stage> stages, chain c) {
   return out;
 }
 
-bool is(count c, std::size_t forward, std::size_t backward) {
-  return c.forward == forward && c.backward == backward;
-}
+bool is(count c, std::size_t forward, std::size_t backward) { return c.forward == forward && c.backward == backward; }
 
 } // namespace
 
@@ -79,6 +77,5 @@ TEST_CASE("fusion: not where it would not be in place") {
   CHECK(is(fused({dense(8, 8), with_tape, dense(8, 8)}, c), 0, 0));
   // The gradient of a lent chain's input is made in another place, if it is lent.
   CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true}), 0, 1));
-  CHECK(
-      is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true, .lent_input_gradient = true}), 0, 0));
+  CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true, .lent_input_gradient = true}), 0, 0));
 }

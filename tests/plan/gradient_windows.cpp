@@ -105,10 +105,8 @@ TEST_CASE("gradient_windows: a layer that is a stage opens and closes its own") 
   static_assert(two.storage[2] == gradient_window{64, 0, 0});
 }
 
-TEST_CASE(
-    "gradient_windows: layers inside one stage lie one after the other in one window, or in two in turn") {
-  constexpr std::array<bucket, 5> buckets{
-      {{0, 16, 0}, {16, 32, 1}, {32, 96, 2}, {96, 112, 3}, {112, 128, 4}}};
+TEST_CASE("gradient_windows: layers inside one stage lie one after the other in one window, or in two in turn") {
+  constexpr std::array<bucket, 5> buckets{{{0, 16, 0}, {16, 32, 1}, {32, 96, 2}, {96, 112, 3}, {112, 128, 4}}};
   constexpr std::array<std::size_t, 3> begin{112, 0, 128};
   constexpr auto one = make_windows<5>(buckets, begin, 2, 4, 1);
   static_assert(one.count == 2);

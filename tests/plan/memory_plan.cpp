@@ -63,8 +63,7 @@ constexpr std::array<way_to_stand, 9> ways_to_stand{{{false, false, false, false
 // One walk: the schedule is proved, and the simulated memory always holds what is read.
 std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
   const auto schedule = complete<most_stages, most_moves>(c, moves);
-  if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v)
-    return "op " + std::to_string(v.at) + ": " + v.fault;
+  if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v) return "op " + std::to_string(v.at) + ": " + v.fault;
   const auto plan = detail::lay_out<most_stages, most_ops, most_windows>(c, schedule.ops(), schedule.loss);
   const slices lent{plan.tape, plan.forward_workspace, plan.backward_workspace};
   simulator whole(c, schedule.ops(), plan.at.data(), lent, plan.windows.data());
@@ -77,8 +76,7 @@ std::string check(const chain& c, std::span<const route_step> moves, journey kin
       if (!(later.windows[w] == plan.windows[w])) return "another place when the program runs";
   }
   if (plan.arena < plan.bound) return "less than the bound";
-  if (plan.arena != plan.tape + std::max(plan.forward_workspace, plan.backward_workspace))
-    return "the slices do not add up";
+  if (plan.arena != plan.tape + std::max(plan.forward_workspace, plan.backward_workspace)) return "the slices do not add up";
   if (!c.lent || kind == journey::evaluation) return {};
   simulator part(c, schedule.ops(), plan.at.data(), lent);
   auto wrong = part.run(schedule.lasting, schedule.lasting_output);
@@ -112,13 +110,11 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
 }
 
 // Route number `index`: up, and before each backward one of the rows.
-std::vector<route_step> route_through(std::size_t n, const std::vector<std::vector<std::size_t>>& between,
-                                      std::size_t index) {
+std::vector<route_step> route_through(std::size_t n, const std::vector<std::vector<std::size_t>>& between, std::size_t index) {
   std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
   for (std::size_t i = n; i-- > 0; index /= between.size()) {
-    for (const std::size_t f : between[index % between.size()])
-      moves.push_back({static_cast<std::uint32_t>(f), false});
+    for (const std::size_t f : between[index % between.size()]) moves.push_back({static_cast<std::uint32_t>(f), false});
     moves.push_back({static_cast<std::uint32_t>(i), true});
   }
   return moves;
@@ -147,8 +143,8 @@ std::string describe(const chain& c) {
   for (const bool b : {c.lent_output, c.lent_input_gradient, c.keeps_output_gradient}) text += b ? '1' : '0';
   for (const stage& s : c.stages) {
     text += ' ';
-    for (const bool b : {s.reads_input, s.reads_output, s.in_place_forward, s.keeps_tape(), s.fuses,
-                         s.as_activation != 0, s.tape_without_output})
+    for (const bool b : {s.reads_input, s.reads_output, s.in_place_forward, s.keeps_tape(), s.fuses, s.as_activation != 0,
+                         s.tape_without_output})
       text += b ? '1' : '0';
     text += ':' + std::to_string(s.output.per_sample / 64);
   }
@@ -194,8 +190,7 @@ TEST_CASE("memory_plan: longer chains, any route, sizes and standing") {
     std::vector<route_step> moves;
     for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
     for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t k = any.below(8); k-- > 0;)
-        moves.push_back({static_cast<std::uint32_t>(any.below(n)), false});
+      for (std::size_t k = any.below(8); k-- > 0;) moves.push_back({static_cast<std::uint32_t>(any.below(n)), false});
       moves.push_back({static_cast<std::uint32_t>(i), true});
     }
     const std::string wrong = check(c, moves, journey::training);
@@ -232,8 +227,7 @@ TEST_CASE("memory_plan: what only reshapes the input takes no memory, however th
     // The forward pass has the memory of the chain without them.
     const auto arena = [&](const chain& of) {
       const auto schedule = complete<most_stages, most_moves>(of, moves_of<forward_pass>(of));
-      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss)
-          .forward_workspace;
+      return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss).forward_workspace;
     };
     chain rest = c;
     rest.stages = c.stages.subspan(front);
@@ -256,9 +250,8 @@ TEST_CASE("memory_plan: windows for gradients lie beside everything that lives w
     const auto own = windows_of(c, any);
     c.windows = own;
     windows += own.size();
-    const std::string wrong =
-        any.coin() ? check(c, moves_of<recompute_all>(c), journey::training)
-                   : check(c, any.coin() ? moves_of<sqrt_n>(c) : moves_of<store_all>(c), journey::training);
+    const std::string wrong = any.coin() ? check(c, moves_of<recompute_all>(c), journey::training)
+                                         : check(c, any.coin() ? moves_of<sqrt_n>(c) : moves_of<store_all>(c), journey::training);
     if (!wrong.empty()) FAIL(trial, " ", describe(c), ": ", wrong);
   }
   CHECK(windows > 20'000);

@@ -24,16 +24,12 @@ struct row {
     list[N - 1] = dense(64, 64);
     return list;
   }();
-  static constexpr chain value{.stages = stages,
-                               .batch = 8,
-                               .input = {256, 0},
-                               .lent = Lent,
-                               .lent_output = Lent,
-                               .lent_input_gradient = Lent};
+  static constexpr chain value{
+      .stages = stages, .batch = 8, .input = {256, 0}, .lent = Lent, .lent_output = Lent, .lent_input_gradient = Lent};
 };
 
 template <class Plan>
-constexpr bool tight = Plan::proof&& Plan::memory.arena * 100 <= Plan::memory.bound * 102;
+constexpr bool tight = Plan::proof && Plan::memory.arena * 100 <= Plan::memory.bound * 102;
 
 } // namespace
 
@@ -44,9 +40,8 @@ TEST_CASE("plan_of: a thousand stages, within every compiler's default limits") 
   using stored = plan_of<row<1000>, store_all>;
   using rooted = plan_of<row<1000>, sqrt_n>;
   static_assert(rooted::memory.arena * 100 < stored::memory.arena * 16);
-  MESSAGE("1000 stages, arena / bound: store_all " << stored::memory.arena << " / " << stored::memory.bound
-                                                   << ", sqrt_n " << rooted::memory.arena << " / "
-                                                   << rooted::memory.bound);
+  MESSAGE("1000 stages, arena / bound: store_all " << stored::memory.arena << " / " << stored::memory.bound << ", sqrt_n "
+                                                   << rooted::memory.arena << " / " << rooted::memory.bound);
   CHECK(stored::schedule.count == stored::schedule.storage.size());
 }
 

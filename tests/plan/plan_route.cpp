@@ -19,9 +19,8 @@ using namespace cairn::testing;
 namespace {
 
 struct source {
-  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),   block(128, 2), dropout(128),
-                                                dense(128, 64), gelu(64),    block(64, 1),  block(64, 3),
-                                                dense(64, 32),  dense(32, 8)};
+  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),    block(128, 2), dropout(128),  dense(128, 64),
+                                                gelu(64),       block(64, 1), block(64, 3),  dense(64, 32), dense(32, 8)};
   static constexpr chain value{.stages = stages, .batch = 24, .input = {256, 0}};
 };
 

@@ -83,8 +83,7 @@ bool proved(std::size_t shortest = 1) {
 }
 
 std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t n) {
-  const std::vector<stage> stages(
-      n, dropout(4)); // with a tape, so that every segment but the last is made again
+  const std::vector<stage> stages(n, dropout(4)); // with a tape, so that every segment but the last is made again
   const chain c{.stages = stages};
   route counted{c};
   plan(c, counted);
@@ -93,8 +92,7 @@ std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t 
   plan(c, r);
   std::vector<std::size_t> list; // where each segment begins, from the last
   for (std::size_t m = 0; m < moves.size(); ++m)
-    if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward))
-      list.push_back(moves[m].position);
+    if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward)) list.push_back(moves[m].position);
   std::reverse(list.begin(), list.end());
   return list;
 }
@@ -221,16 +219,13 @@ TEST_CASE("policies: recompute_cheap keeps what products make, for less than hal
   using cheap = plan_of<wide_chain, recompute_cheap>;
   using all = plan_of<wide_chain, store_all>;
   static_assert(bool(cheap::proof));
-  static_assert(!recompute_cheap::is_cheap(wide_chain::stages[0]) &&
-                recompute_cheap::is_cheap(wide_chain::stages[1]));
+  static_assert(!recompute_cheap::is_cheap(wide_chain::stages[0]) && recompute_cheap::is_cheap(wide_chain::stages[1]));
   std::size_t products = 0;
   for (const op& o : cheap::schedule.ops())
     if (o.kind == op_kind::forward && o.position % 3 == 0) ++products;
   CHECK(products == 7); // no product runs twice
   CHECK(cheap::memory.arena < all::memory.arena / 2);
-  CHECK(double(flops(wide_chain::value, cheap::schedule.ops())) <
-        1.02 * double(flops(wide_chain::value, all::schedule.ops())));
+  CHECK(double(flops(wide_chain::value, cheap::schedule.ops())) < 1.02 * double(flops(wide_chain::value, all::schedule.ops())));
   // Where every stage is costly, it stores everything.
-  CHECK(plan_of<equal_costly, recompute_cheap>::memory.arena ==
-        plan_of<equal_costly, store_all>::memory.arena);
+  CHECK(plan_of<equal_costly, recompute_cheap>::memory.arena == plan_of<equal_costly, store_all>::memory.arena);
 }

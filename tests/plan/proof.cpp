@@ -29,14 +29,10 @@ struct sample {
 
 std::vector<network> networks() {
   std::vector<network> list;
-  list.push_back({"mlp",
-                  {dense(8, 16), relu(16), dense(16, 16), relu(16), dense(16, 4)},
-                  {.batch = 2, .input = {32, 0}}});
-  list.push_back(
-      {"gelu", {dense(16, 16), gelu(16), dropout(16), dense(16, 16), gelu(16)}, {.input = {64, 0}}});
+  list.push_back({"mlp", {dense(8, 16), relu(16), dense(16, 16), relu(16), dense(16, 4)}, {.batch = 2, .input = {32, 0}}});
+  list.push_back({"gelu", {dense(16, 16), gelu(16), dropout(16), dense(16, 16), gelu(16)}, {.input = {64, 0}}});
   list.push_back({"blocks", {block(16, 2), block(16, 1), relu(16), block(16, 3)}, {.input = {64, 0}}});
-  list.push_back(
-      {"no parameters below", {relu(8), dropout(8), dense(8, 8), dense(8, 8)}, {.input = {32, 0}}});
+  list.push_back({"no parameters below", {relu(8), dropout(8), dense(8, 8), dense(8, 8)}, {.input = {32, 0}}});
   list.push_back({"lent", {dense(8, 8), relu(8), dense(8, 8), relu(8)}, {.input = {32, 0}, .lent = true}});
   list.push_back({"lent everywhere",
                   {relu(8), dense(8, 8), dropout(8), dense(8, 8), relu(8)},
@@ -73,8 +69,7 @@ traces traces_of(const chain& c, const op& o) {
   const std::size_t i = o.position;
   const stage* s = i < c.size() ? &c[i] : nullptr;
   const bool paired = o.takes_next || o.absorbed;
-  if (o.kind < op_kind::discard_value)
-    (paired ? out.writes : out.reads).insert({'p', 0}); // stands beside its pair
+  if (o.kind < op_kind::discard_value) (paired ? out.writes : out.reads).insert({'p', 0}); // stands beside its pair
   switch (o.kind) {
   case op_kind::forward:
     (o.absorbed ? out.writes : out.reads).insert({'v', i});
@@ -194,8 +189,7 @@ TEST_CASE("proof: a forward of a stage whose backward is done is found, whatever
   const auto made = complete<most, 100>(c, moves_of<store_all>(c));
   for (std::uint32_t i = 0; i < 2; ++i) {
     std::vector<op> ops(made.ops().begin(), made.ops().end());
-    for (std::uint32_t k = 0; k <= i; ++k)
-      ops.push_back({.recomputes = true, .wants_output = true, .position = k});
+    for (std::uint32_t k = 0; k <= i; ++k) ops.push_back({.recomputes = true, .wants_output = true, .position = k});
     const verdict v = prove<most>(c, ops);
     CHECK(std::string(v.fault).find("whose backward is done") != std::string::npos);
     CHECK(v.at == made.count);

@@ -121,6 +121,5 @@ TEST_CASE("revolve: its schedules are proved, for one stage as for hundreds") {
   static_assert(bool(long_plan::proof));
   // Five stored inputs (the chain's own is not in the arena), two values and two gradients where it works.
   CHECK(long_plan::memory.arena <= 9 * alignment);
-  CHECK(plan_of<equal_chain<17>, revolve<1>>::memory.arena <=
-        plan_of<equal_chain<17>, recompute_all>::memory.arena);
+  CHECK(plan_of<equal_chain<17>, revolve<1>>::memory.arena <= plan_of<equal_chain<17>, recompute_all>::memory.arena);
 }

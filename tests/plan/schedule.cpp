@@ -40,13 +40,10 @@ std::vector<op> complete_of(const chain& c, const std::vector<route_step>& moves
 TEST_CASE("schedule: what each op is for, and a discard after the last reader") {
   const std::vector<stage> stages{dense(8, 8), dropout(8), gelu(8)};
   const chain c{.stages = stages, .input = {32, 0}};
-  const std::vector<op> expected{forward(0, true),    forward(1, true, true),
-                                 discard_value(1),    forward(2, true),
-                                 loss_op(3),          discard_value(3),
-                                 backward(2),         discard_value(2),
-                                 discard_gradient(3), backward(1),
-                                 discard_tape(1),     discard_gradient(2),
-                                 backward(0, false),  discard_gradient(1)};
+  const std::vector<op> expected{
+      forward(0, true),   forward(1, true, true), discard_value(1),    forward(2, true), loss_op(3),      discard_value(3),
+      backward(2),        discard_value(2),       discard_gradient(3), backward(1),      discard_tape(1), discard_gradient(2),
+      backward(0, false), discard_gradient(1)};
   CHECK(complete_of(c, moves_of<store_all>(c)) == expected);
 }
 
@@ -63,12 +60,10 @@ TEST_CASE("schedule: what nobody reads is not computed") {
   CHECK(bool(prove<16>(c, ops)));
   std::size_t forwards = 0;
   for (const op& o : ops) forwards += o.kind == op_kind::forward;
-  CHECK(forwards ==
-        4); // 0, 1 and 2, the second time that the route names them, and 0 once more on the way back
+  CHECK(forwards == 4); // 0, 1 and 2, the second time that the route names them, and 0 once more on the way back
   const std::vector<stage> below{relu(8), gelu(8), dense(8, 8), relu(8)};
   const chain d{.stages = below, .input = {32, 0}};
-  for (const op& o : complete_of(d, moves_of<store_all>(d)))
-    CHECK((o.kind != op_kind::backward || o.position >= 2));
+  for (const op& o : complete_of(d, moves_of<store_all>(d))) CHECK((o.kind != op_kind::backward || o.position >= 2));
 }
 
 TEST_CASE("schedule: a route without a backward, or with too few moves, is seen for what it is") {
@@ -86,11 +81,8 @@ TEST_CASE("schedule: a route without a backward, or with too few moves, is seen 
 TEST_CASE("schedule: nobody discards what is lent") {
   const std::vector<stage> stages{dense(8, 8), gelu(8)};
   const chain root{.stages = stages, .input = {32, 0}};
-  const chain lent{
-      .stages = stages, .input = {32, 0}, .lent = true, .lent_output = true, .lent_input_gradient = true};
-  const auto count = [](const std::vector<op>& ops, const op& wanted) {
-    return std::count(ops.begin(), ops.end(), wanted);
-  };
+  const chain lent{.stages = stages, .input = {32, 0}, .lent = true, .lent_output = true, .lent_input_gradient = true};
+  const auto count = [](const std::vector<op>& ops, const op& wanted) { return std::count(ops.begin(), ops.end(), wanted); };
   const auto own = complete_of(root, moves_of<store_all>(root));
   const auto others = complete_of(lent, moves_of<store_all>(lent));
   CHECK(count(own, discard_value(2)) == 1);
@@ -105,13 +97,11 @@ TEST_CASE("schedule: what lasts over the loss") {
   const std::vector<stage> stages{dense(8, 8), gelu(8), dense(8, 8), dense(8, 8)};
   const chain c{.stages = stages, .input = {32, 0}, .lent = true};
   const auto stored = complete<16, 100>(c, moves_of<store_all>(c));
-  CHECK(stored.storage[stored.lasting - 1] ==
-        forward(2, true)); // the last forward makes what only the loss reads
+  CHECK(stored.storage[stored.lasting - 1] == forward(2, true)); // the last forward makes what only the loss reads
   CHECK(stored.lasting_output);
   const auto again = complete<16, 100>(c, moves_of<recompute_all>(c));
   CHECK(again.lasting > 0);
-  CHECK(again.storage[again.lasting - 1] ==
-        forward(2, true)); // the first backward reads the value of the stage below
+  CHECK(again.storage[again.lasting - 1] == forward(2, true)); // the first backward reads the value of the stage below
   const auto up = complete<16, 100>(c, moves_of<forward_pass>(c));
   CHECK(up.lasting == 0);
   CHECK(up.loss + 2 == up.count);

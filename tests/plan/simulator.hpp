@@ -29,8 +29,7 @@ struct slices {
 
 class simulator {
 public:
-  simulator(const chain& along, std::span<const op> ops, const operands* at, slices lent,
-            const place* windows = nullptr)
+  simulator(const chain& along, std::span<const op> ops, const operands* at, slices lent, const place* windows = nullptr)
       : chain_(along), ops_(ops), at_(at), windows_(windows), slices_(lent), n_(along.size()) {
     fill(region::input, along.value_bytes(0), {owner::value, 0});
     memory_[region::output].resize(lines(along.value_bytes(n_)));
@@ -82,8 +81,7 @@ private:
     if (bytes == 0) return;
     if (p.where == region::none) return fault(std::string(what) + " is nowhere");
     const auto& lane = memory_[p.where];
-    if (p.line + lines(bytes) > lane.size())
-      return fault(std::string(what) + " is beyond the end of a slice");
+    if (p.line + lines(bytes) > lane.size()) return fault(std::string(what) + " is beyond the end of a slice");
     for (std::size_t k = 0; k < lines(bytes); ++k)
       if (lane[p.line + k] != c) return fault(std::string(what) + " is not there");
   }
@@ -93,9 +91,7 @@ private:
     // What only reshapes the input leaves it as it is.
     read(what, p, value_bytes(k), {owner::value, p.where == region::input && k <= chain_.reshaped_inputs() ? 0 : k});
   }
-  void read_gradient(const char* what, const place& p, std::size_t k) {
-    read(what, p, value_bytes(k), {owner::gradient, k});
-  }
+  void read_gradient(const char* what, const place& p, std::size_t k) { read(what, p, value_bytes(k), {owner::gradient, k}); }
 
   void step(const op& o, bool with_output) {
     switch (o.kind) {
@@ -117,19 +113,14 @@ private:
     return u;
   }
 
-  void absorbed_forward(const op& o) {
-    read_value("what the op before made", at_[now_].output, o.position + 1);
-  }
-  void absorbed_backward(const op& o) {
-    read_gradient("what the op before made", at_[now_].input_gradient, o.position);
-  }
+  void absorbed_forward(const op& o) { read_value("what the op before made", at_[now_].output, o.position + 1); }
+  void absorbed_backward(const op& o) { read_gradient("what the op before made", at_[now_].input_gradient, o.position); }
 
   void forward(const op& o, bool with_output) {
     const std::size_t i = o.position;
     const stage& s = chain_[i];
     const operands& at = at_[now_];
-    const std::size_t workspace =
-        (o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(chain_.batch);
+    const std::size_t workspace = (o.wants_tape ? s.forward_workspace : s.evaluation_workspace).at(chain_.batch);
     read_value("the input", at.input, i);
     write(at.workspace, workspace, {owner::workspace, now_});
     if (o.wants_tape) write(at.tape, chain_.tape_bytes(i), {owner::tape, i});
@@ -167,8 +158,7 @@ private:
       if (o.kind == op_kind::forward && o.position <= reshaped) reads_input = true;
       if (o.kind == op_kind::backward && o.position <= reshaped && chain_[o.position].reads_input) reads_input = true;
       if (o.kind == op_kind::backward && o.position < reshaped && chain_[o.position].reads_output) reads_input = true;
-      if (o.kind == op_kind::backward && o.position + 1 == n_ && chain_[n_ - 1].reads_output)
-        reads_output = true;
+      if (o.kind == op_kind::backward && o.position + 1 == n_ && chain_[n_ - 1].reads_output) reads_output = true;
     }
     const bool output = chain_.lent_output && reads_output;
     fill(region::output, value_bytes(n_), output ? content{owner::value, n_} : content{});
@@ -201,8 +191,7 @@ private:
     if (!o.takes_next) return;
     const std::size_t u = next_work();
     if (u == ops_.size() || !ops_[u].absorbed) return fault("takes what nobody leaves");
-    if (!(at_[u].input_gradient == at.input_gradient))
-      return fault("takes the next op, which is not in place");
+    if (!(at_[u].input_gradient == at.input_gradient)) return fault("takes the next op, which is not in place");
     write(at.input_gradient, value_bytes(i - 1), {owner::gradient, i - 1});
     if (i == 1) first_gradient_ = at.input_gradient;
   }
@@ -234,8 +223,7 @@ private:
   void end() {
     if (chain_.lent && ops_.back().kind != op_kind::loss && first_gradient_.where != region::none)
       read_gradient("the gradient of the input", first_gradient_, 0);
-    if (chain_.lent && chain_.keeps_output_gradient)
-      read_gradient("the output's gradient", {region::output_gradient, 0}, n_);
+    if (chain_.lent && chain_.keeps_output_gradient) read_gradient("the output's gradient", {region::output_gradient, 0}, n_);
     for (const region r : {region::tape, region::workspace})
       for (const content& c : memory_[r]) {
         const bool is_result = c == content{owner::gradient, 0};

@@ -12,8 +12,7 @@ double largest_difference(const std::vector<T>& found, const std::vector<double>
   if (found.size() != expected.size()) return INFINITY;
   double largest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const double difference =
-        std::fabs(static_cast<double>(found[i]) - expected[i]) / std::max(1.0, std::fabs(expected[i]));
+    const double difference = std::fabs(static_cast<double>(found[i]) - expected[i]) / std::max(1.0, std::fabs(expected[i]));
     if (!(difference <= largest)) largest = std::isnan(difference) ? INFINITY : difference;
   }
   return largest;

@@ -16,8 +16,7 @@
 // How far a loss and its gradient are from PyTorch's, at most; for the gradient both over the output and
 // apart from it.
 template <cairn::loss Loss, class T, class Target>
-double loss_distance_from_torch(const std::string& name, const cairn::shape& output_shape,
-                                const Loss& function = {}) {
+double loss_distance_from_torch(const std::string& name, const cairn::shape& output_shape, const Loss& function = {}) {
   cairn::cpu device;
   auto output = reference_numbers<T>(name + "/output");
   const auto targets = reference_numbers<Target>(name + "/targets");

@@ -53,6 +53,5 @@ double optimizer_distance_from_torch(const std::string& name, const Optimizer& o
   const auto& expected = reference_values("optimizer/" + name);
   const auto whole = trajectory<T>(optimizer);
   if (trajectory<T>(optimizer, 1, 16) != whole) return INFINITY;
-  return std::max(largest_difference(whole, expected),
-                  largest_difference(trajectory<T>(optimizer, 2), expected));
+  return std::max(largest_difference(whole, expected), largest_difference(trajectory<T>(optimizer, 2), expected));
 }

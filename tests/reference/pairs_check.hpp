@@ -21,8 +21,7 @@ double pairs_distance_from_torch(const std::string& name, const Op& op) {
   std::vector<T> apart(output.size());
   double loss = -1, largest = 0;
   for (T* const gradient : {static_cast<T*>(nullptr), apart.data(), output.data()}) {
-    op(device.compute(), &loss, gradient, output.size(), static_cast<const T*>(output.data()),
-       targets.data());
+    op(device.compute(), &loss, gradient, output.size(), static_cast<const T*>(output.data()), targets.data());
     largest = std::max(largest, largest_difference<double>({loss}, reference_values(name + "/loss")));
   }
   const auto& expected = reference_values(name + "/output_gradient");
@@ -42,11 +41,10 @@ bool is_mean_of(const Op& op, const Term& term, double tolerance) {
     }
     for (const std::size_t threads : {1U, 2U}) {
       cairn::cpu device({.threads = threads});
-      op(device.compute(), &losses[threads - 1], static_cast<T*>(nullptr), count,
-         static_cast<const T*>(y.data()), static_cast<const T*>(t.data()));
+      op(device.compute(), &losses[threads - 1], static_cast<T*>(nullptr), count, static_cast<const T*>(y.data()),
+         static_cast<const T*>(t.data()));
     }
-    if (losses[0] != losses[1] ||
-        !(losses[0] - expected <= tolerance * expected && expected - losses[0] <= tolerance * expected))
+    if (losses[0] != losses[1] || !(losses[0] - expected <= tolerance * expected && expected - losses[0] <= tolerance * expected))
       return false;
   }
   return true;

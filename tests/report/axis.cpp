@@ -41,8 +41,7 @@ TEST_CASE("ticks of a logarithmic axis are 1, 2, 5 of each decade, or the decade
   same(log_ticks(9, 12e6, 9), {10, 100, 1e3, 1e4, 1e5, 1e6, 1e7});
   // Half a megabyte is 500 KiB: units begin anew at 1024.
   same(log_ticks(400 * 1024.0, 3 * 1048576.0, 9, 1024), {500 * 1024.0, 1048576.0, 2 * 1048576.0});
-  same(log_ticks(50 * 1024.0, 200 * 1048576.0, 5, 1024),
-       {100 * 1024.0, 1048576.0, 10 * 1048576.0, 100 * 1048576.0});
+  same(log_ticks(50 * 1024.0, 200 * 1048576.0, 5, 1024), {100 * 1024.0, 1048576.0, 10 * 1048576.0, 100 * 1048576.0});
   CHECK(log_ticks(0, 10, 9).empty());
   CHECK(log_ticks(2, 1, 9).empty());
 }
@@ -90,8 +89,7 @@ TEST_CASE("axis: ticks are those that were given, or round ones inside") {
 }
 
 TEST_CASE("axis: ticks are written as people say them") {
-  const chart_axis bytes{{}, chart_unit::bytes, true}, time{{}, chart_unit::seconds, true},
-      plain{{}, {}, true};
+  const chart_axis bytes{{}, chart_unit::bytes, true}, time{{}, chart_unit::seconds, true}, plain{{}, {}, true};
   const axis_scale log{0, 1, 1, 1e9, true};
   CHECK(tick_text(500 * 1024.0, bytes, log) == "500 KiB");
   CHECK(tick_text(1048576.0, bytes, log) == "1 MiB");

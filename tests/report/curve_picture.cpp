@@ -64,8 +64,7 @@ TEST_CASE("curve_picture: the curve is a stair down to store_all, and no policy 
       if (at <= x[p]) lowest = std::max(lowest, height);
     CHECK(y[p] <= lowest);
   }
-  for (const char* const text :
-       {">store_all<", ">sqrt_n<", ">every&lt;2&gt;<", ">revolve&lt;3&gt;<", ">the best schedules<"})
+  for (const char* const text : {">store_all<", ">sqrt_n<", ">every&lt;2&gt;<", ">revolve&lt;3&gt;<", ">the best schedules<"})
     CHECK_MESSAGE(svg.find(text) != svg.npos, text);
 }
 
@@ -83,8 +82,7 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   // The schedule stands at a corner of the curve, or left of it; not where the budget is.
   const auto stair = stair_of(svg);
   for (std::size_t b = 2; b < x.size(); ++b) {
-    const auto corner =
-        std::find_if(stair.begin(), stair.end(), [&](const auto& p) { return p.second == y[b]; });
+    const auto corner = std::find_if(stair.begin(), stair.end(), [&](const auto& p) { return p.second == y[b]; });
     REQUIRE(corner != stair.end());
     CHECK(x[b] <= corner->first);
   }
@@ -96,8 +94,7 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   CHECK(svg.find(">a title<") != svg.npos);
   CHECK(svg.find(">below it<") != svg.npos);
   const std::vector<std::size_t> little{curve[0].bytes / 2};
-  CHECK_THROWS_WITH_AS(draw_curve<store_all>(curve, little),
-                       doctest::Contains("expected a budget of at least"), error);
+  CHECK_THROWS_WITH_AS(draw_curve<store_all>(curve, little), doctest::Contains("expected a budget of at least"), error);
 }
 
 TEST_CASE("curve_picture: policies at the same place share a point, and its name") {

@@ -66,34 +66,29 @@ inline bool texts_overlap(const std::string& svg) {
   for (std::size_t at = svg.find("<text"); at != svg.npos; at = svg.find("<text", at + 1)) {
     const std::size_t close = svg.find('>', at);
     const double size = number_after("font-size=\"", at);
-    const double width =
-        cairn::detail::svg_writer::width_of(svg.substr(close + 1, svg.find('<', close) - close - 1), size);
+    const double width = cairn::detail::svg_writer::width_of(svg.substr(close + 1, svg.find('<', close) - close - 1), size);
     const std::string tag = svg.substr(at, close - at);
-    const double shift = tag.find("\"end\"") != tag.npos      ? width
-                         : tag.find("\"middle\"") != tag.npos ? width / 2
-                                                              : 0;
+    const double shift = tag.find("\"end\"") != tag.npos ? width : tag.find("\"middle\"") != tag.npos ? width / 2 : 0;
     const double x = number_after(" x=\"", at) - shift;
     const double y = number_after(" y=\"", at);
     boxes.push_back({x, x + width, y - 0.75 * size, y});
   }
   for (std::size_t a = 0; a < boxes.size(); ++a)
     for (std::size_t b = a + 1; b < boxes.size(); ++b)
-      if (boxes[a].left < boxes[b].right && boxes[b].left < boxes[a].right &&
-          boxes[a].top < boxes[b].bottom && boxes[b].top < boxes[a].bottom)
+      if (boxes[a].left < boxes[b].right && boxes[b].left < boxes[a].right && boxes[a].top < boxes[b].bottom &&
+          boxes[b].top < boxes[a].bottom)
         return true;
   return false;
 }
 
 // The numbers after an attribute's name, of every element whose tag begins so: numbers(svg, "circle", "cx").
-inline std::vector<double> numbers(const std::string& svg, const std::string& tag,
-                                   const std::string& attribute) {
+inline std::vector<double> numbers(const std::string& svg, const std::string& tag, const std::string& attribute) {
   std::vector<double> out;
   const std::string begin = "<" + tag + " ";
   for (std::size_t at = svg.find(begin); at != svg.npos; at = svg.find(begin, at + 1)) {
     const std::string element = svg.substr(at, svg.find('>', at) - at);
     const std::size_t found = element.find(" " + attribute + "=\"");
-    if (found != element.npos)
-      out.push_back(std::strtod(element.c_str() + found + attribute.size() + 3, nullptr));
+    if (found != element.npos) out.push_back(std::strtod(element.c_str() + found + attribute.size() + 3, nullptr));
   }
   return out;
 }

@@ -29,20 +29,16 @@ TEST_CASE("bytes are read as people write them") {
   CHECK(parse_bytes("1.2MiB") == 1258291); // and 0.2 of a byte
   CHECK(parse_bytes("2GiB") == std::size_t{1} << 31);
   CHECK(parse_bytes("5TiB") == std::size_t{5} << 40);
-  for (const std::size_t bytes :
-       {std::size_t{7}, std::size_t{1} << 10, std::size_t{25} << 9, std::size_t{3} << 30})
+  for (const std::size_t bytes : {std::size_t{7}, std::size_t{1} << 10, std::size_t{25} << 9, std::size_t{3} << 30})
     CHECK(parse_bytes(format_bytes(bytes)) == bytes);
 }
 
 TEST_CASE("what is no number of bytes is refused, with what it could be") {
-  for (const char* const nonsense :
-       {"", "MiB", "3MB", "3M", "3 mib", "-1", "+1", "1e6", "1.5", "0.5 B", "1.5  MiB", " 3MiB", "3MiB ",
-        "inf", "nan", "0x10", "3,5MiB", "9000000TiB"}) {
+  for (const char* const nonsense : {"", "MiB", "3MB", "3M", "3 mib", "-1", "+1", "1e6", "1.5", "0.5 B", "1.5  MiB", " 3MiB",
+                                     "3MiB ", "inf", "nan", "0x10", "3,5MiB", "9000000TiB"}) {
     CAPTURE(nonsense);
-    CHECK_THROWS_WITH_AS(parse_bytes(nonsense), doctest::Contains("expected a number of bytes such as 4096"),
-                         error);
-    CHECK_THROWS_WITH_AS(parse_bytes(nonsense),
-                         doctest::Contains(("found '" + std::string(nonsense) + "'").c_str()), error);
+    CHECK_THROWS_WITH_AS(parse_bytes(nonsense), doctest::Contains("expected a number of bytes such as 4096"), error);
+    CHECK_THROWS_WITH_AS(parse_bytes(nonsense), doctest::Contains(("found '" + std::string(nonsense) + "'").c_str()), error);
   }
 }
 

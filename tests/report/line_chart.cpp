@@ -24,8 +24,7 @@ chart_line line_of(const std::string& name, F f, std::size_t points = 5) {
 }
 
 line_chart both_logarithmic() {
-  return {
-      "memory", {"blocks", chart_unit::plain, true, {}, {}, depths}, {"bytes", chart_unit::bytes, true}, {}};
+  return {"memory", {"blocks", chart_unit::plain, true, {}, {}, depths}, {"bytes", chart_unit::bytes, true}, {}};
 }
 
 } // namespace
@@ -56,17 +55,15 @@ TEST_CASE("line_chart: everything that it shows has a name, a unit and a place i
                  line_of(
                      "recompute_all", [](double) { return 262144.0; }, 2),
                  line_of("a < b & c", [](double n) { return 131072 * std::sqrt(n); })};
-  const std::string svg =
-      draw_line_charts({&chart, 1}, {.title = "title", .subtitle = "below", .width = 500});
+  const std::string svg = draw_line_charts({&chart, 1}, {.title = "title", .subtitle = "below", .width = 500});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
-  for (const char* const text : {">title<", ">below<", ">memory<", ">blocks<", ">bytes<", ">1,000<",
-                                 ">10 MiB<", ">store_all<", ">note of store_all<", ">a &lt; b &amp; c<"})
+  for (const char* const text : {">title<", ">below<", ">memory<", ">blocks<", ">bytes<", ">1,000<", ">10 MiB<", ">store_all<",
+                                 ">note of store_all<", ">a &lt; b &amp; c<"})
     CHECK_MESSAGE(svg.find(text) != svg.npos, text);
   for (const double x : testing::numbers(svg, "circle", "cx")) CHECK((x > 0 && x < 500));
   // A name begins right of the line's end, and the margin there holds it.
-  CHECK(testing::numbers(svg, "circle", "cx")[4] + detail::svg_writer::width_of("note of store_all", 11.5) <
-        500);
+  CHECK(testing::numbers(svg, "circle", "cx")[4] + detail::svg_writer::width_of("note of store_all", 11.5) < 500);
   for (const double x : testing::numbers(svg, "text", "x")) CHECK((x > 0 && x < 500));
 }
 
@@ -79,8 +76,7 @@ TEST_CASE("line_chart: names of lines that end together keep apart") {
 
 TEST_CASE("line_chart: the name of a line that ends early lies on no other line") {
   line_chart chart = both_logarithmic();
-  chart.lines = {line_of("long", [](double n) { return 1000 * n; }),
-                 line_of("short", [](double n) { return 1050 * n; }, 3)};
+  chart.lines = {line_of("long", [](double n) { return 1000 * n; }), line_of("short", [](double n) { return 1050 * n; }, 3)};
   const std::string svg = draw_line_charts({&chart, 1});
   const auto x = testing::numbers(svg, "circle", "cx");
   const auto y = testing::numbers(svg, "circle", "cy");
@@ -106,8 +102,7 @@ TEST_CASE("line_chart: names lie below the points, and beside those of others wh
   const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(y.size() == 4);
   const std::size_t first = svg.rfind("<text", svg.find("point 0"));
-  const double name =
-      testing::numbers(svg.substr(first, svg.find('>', first) - first + 1) + "</text>", "text", "y").at(0);
+  const double name = testing::numbers(svg.substr(first, svg.find('>', first) - first + 1) + "</text>", "text", "y").at(0);
   CHECK(std::abs(name - y[0]) > 10); // above or below, as the next point is on its right
 }
 
@@ -142,8 +137,7 @@ TEST_CASE("line_chart: charts stand side by side with axes of their own") {
   line_chart memory = both_logarithmic();
   memory.lines = {line_of("m", [](double n) { return 4096 * n; })};
   line_chart time{"time", {"seconds", chart_unit::seconds}, {"ratio", chart_unit::plain, false, 1.0}, {}};
-  time.lines = {{"curve", "", "#1d8a5b", {{0.001, 2.5}, {0.004, 1.2}}},
-                {"point", "", "#2f6db3", {{0.002, 2}}}};
+  time.lines = {{"curve", "", "#1d8a5b", {{0.001, 2.5}, {0.004, 1.2}}}, {"point", "", "#2f6db3", {{0.002, 2}}}};
   const std::vector<line_chart> charts{memory, time};
   const std::string svg = draw_line_charts(charts, {.width = 1000});
   CHECK(well_formed(svg));
@@ -162,8 +156,7 @@ TEST_CASE("line_chart: what cannot be drawn is refused") {
   chart.lines = {{"empty"}};
   CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("in the line 'empty'"), error);
   chart.lines = {{"zero", "", "#000", {{1, 0}}}};
-  CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("above zero on a logarithmic axis"),
-                       error);
+  CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("above zero on a logarithmic axis"), error);
   chart.lines = {{"lost", "", "#000", {{std::numeric_limits<double>::quiet_NaN(), 1}}}};
   CHECK_THROWS_AS(draw_line_charts({&chart, 1}), error);
 }

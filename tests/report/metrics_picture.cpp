@@ -35,7 +35,8 @@ TEST_CASE("metrics_picture: a panel for each quantity, with training and validat
   const std::string svg = draw_metrics(seen, "one run");
   CHECK(testing::well_formed(svg));
   CHECK(!testing::texts_overlap(svg));
-  for (const char* name : {">one run<", ">loss<", ">accuracy<", ">learning_rate<", ">train_loss<", ">val_loss<", ">val_accuracy<"})
+  for (const char* name :
+       {">one run<", ">loss<", ">accuracy<", ">learning_rate<", ">train_loss<", ">val_loss<", ">val_accuracy<"})
     CHECK(has(svg, name));
   CHECK(count(svg, ">steps<") == 3);
   CHECK(has(svg, ">0.2707<")); // the last loss, with its name
@@ -102,7 +103,8 @@ TEST_CASE("metrics_picture: values that are not finite are counted, and nothing 
 
 TEST_CASE("metrics_picture: a long run takes no more memory than a short one, and keeps its shape") {
   recorded_metrics seen;
-  for (std::uint64_t step = 0; step < 100'000; ++step) seen.add(step, "loss", static_cast<double>(step) + (step % 2 == 0 ? 5 : -5));
+  for (std::uint64_t step = 0; step < 100'000; ++step)
+    seen.add(step, "loss", static_cast<double>(step) + (step % 2 == 0 ? 5 : -5));
   const auto& line = seen.lines().at(0);
   CHECK(line.points.size() <= 2 * recorded_metrics::most_points);
   CHECK(line.points.size() > recorded_metrics::most_points / 2);

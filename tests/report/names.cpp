@@ -17,8 +17,7 @@ using namespace cairn;
 TEST_CASE("names: a type is named as its user typed it") {
   CHECK(detail::typed_name("cairn::Linear<784ul, 512ul, true>") == "Linear<784, 512>");
   CHECK(detail::typed_name("cairn::Linear<784, 512, false>") == "Linear<784, 512, false>");
-  CHECK(detail::typed_name("cairn::Residual<cairn::Linear<16UL, 16UL, true>, cairn::ReLU>") ==
-        "Residual<Linear<16, 16>, ReLU>");
+  CHECK(detail::typed_name("cairn::Residual<cairn::Linear<16UL, 16UL, true>, cairn::ReLU>") == "Residual<Linear<16, 16>, ReLU>");
   CHECK(detail::typed_name("A<cairn::B<C<1> > >") == "A<B<C<1>>>");
 }
 
@@ -30,9 +29,8 @@ TEST_CASE("name_of: layers, policies and networks as they were typed") {
 
 TEST_CASE("names: each stage has one") {
   using Net = Sequential<Linear<9, 16>, Repeat<2, Sequential<ReLU, Residual<Linear<16, 16>>>>>;
-  CHECK(stage_names<blueprint_of<Net, 4>>() == std::vector<std::string>{"Linear<9, 16>", "ReLU",
-                                                                        "Residual<Linear<16, 16>>", "ReLU",
-                                                                        "Residual<Linear<16, 16>>"});
+  CHECK(stage_names<blueprint_of<Net, 4>>() ==
+        std::vector<std::string>{"Linear<9, 16>", "ReLU", "Residual<Linear<16, 16>>", "ReLU", "Residual<Linear<16, 16>>"});
 }
 
 TEST_CASE("names: a fraction is named as it was typed, as g++ shows it and as clang does") {

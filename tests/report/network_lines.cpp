@@ -76,9 +76,8 @@ std::vector<network_line> lines() {
   return lines_of<blueprint_of<checkpoint<Policy, Net>, Batch>, Net>();
 }
 
-void check(const network_line& line, const std::string& name, std::size_t level, std::size_t times,
-           std::size_t parameters, std::size_t forwards, std::size_t stored, std::size_t recomputed,
-           std::size_t tape_bytes, std::uint64_t flops) {
+void check(const network_line& line, const std::string& name, std::size_t level, std::size_t times, std::size_t parameters,
+           std::size_t forwards, std::size_t stored, std::size_t recomputed, std::size_t tape_bytes, std::uint64_t flops) {
   CHECK(line.name == name);
   CHECK(line.level == level);
   CHECK(line.times == times);
@@ -91,15 +90,12 @@ void check(const network_line& line, const std::string& name, std::size_t level,
 }
 
 // Blocks in blocks, repetitions in repetitions, tapes, workspaces, buffers.
-using Deep = Sequential<
-    Linear<8, 16>,
-    Repeat<3, Sequential<Linear<16, 16>, GELU, Repeat<2, Residual<LayerNorm<16>, Linear<16, 16>>>>>,
-    checkpoint<every<2>,
-               Sequential<testing::Scale, Repeat<2, Sequential<Residual<Tanh, testing::Scale>, Tanh>>,
-                          Dropout<>, Linear<16, 16>>>,
-    testing::Witness,
-    Residual<checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU, Linear<16, 16>>>, ReLU>,
-    checkpoint<sqrt_n, Sequential<Linear<16, 16>, GELU, Linear<16, 16>>>, Linear<16, 4>>;
+using Deep =
+    Sequential<Linear<8, 16>, Repeat<3, Sequential<Linear<16, 16>, GELU, Repeat<2, Residual<LayerNorm<16>, Linear<16, 16>>>>>,
+               checkpoint<every<2>, Sequential<testing::Scale, Repeat<2, Sequential<Residual<Tanh, testing::Scale>, Tanh>>,
+                                               Dropout<>, Linear<16, 16>>>,
+               testing::Witness, Residual<checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU, Linear<16, 16>>>, ReLU>,
+               checkpoint<sqrt_n, Sequential<Linear<16, 16>, GELU, Linear<16, 16>>>, Linear<16, 4>>;
 
 // What must hold of the lines of any network: they add up to what the plan says of the whole step.
 template <class Policy, class Net>
@@ -156,8 +152,7 @@ TEST_CASE("network_lines: the same under sqrt_n") {
 }
 
 TEST_CASE("network_lines: a repetition of several stages is a line of its own, and the sum of those in it") {
-  const auto l =
-      lines<store_all, Sequential<Linear<16, 16>, Repeat<3, Sequential<GELU, Repeat<2, Linear<16, 16>>>>>>();
+  const auto l = lines<store_all, Sequential<Linear<16, 16>, Repeat<3, Sequential<GELU, Repeat<2, Linear<16, 16>>>>>>();
   REQUIRE(l.size() == 4);
   CHECK(l[1].group);
   CHECK(l[1].name == "Repeat");
@@ -226,16 +221,13 @@ TEST_CASE("network_lines: what a block keeps is what is kept inside it, and its 
       for (std::size_t k = i + 1; k < l.size() && l[k].level > l[i].level; ++k)
         if (l[k].level == l[i].level + 1) inside += l[k].tape_bytes;
       // What a checkpoint<> makes is the output of its last layer; a Residual's may be a sum of its own.
-      if (l[i].name == "Residual")
-        CHECK((inside <= l[i].tape_bytes && l[i].tape_bytes <= inside + l[i].times * value));
+      if (l[i].name == "Residual") CHECK((inside <= l[i].tape_bytes && l[i].tape_bytes <= inside + l[i].times * value));
       else CHECK(inside == l[i].tape_bytes);
     }
 }
 
 TEST_CASE("network_lines: the first layer makes no input gradient, also inside a block") {
-  const auto l =
-      lines<store_all,
-            Sequential<Input<8>, checkpoint<store_all, Sequential<Linear<8, 16>, Tanh>>, Linear<16, 4>>>();
+  const auto l = lines<store_all, Sequential<Input<8>, checkpoint<store_all, Sequential<Linear<8, 16>, Tanh>>, Linear<16, 4>>>();
   REQUIRE(l.size() == 5);
   CHECK(l[2].name == "Linear<8, 16>");
   CHECK(l[2].flops == 272 + 272);
@@ -243,8 +235,8 @@ TEST_CASE("network_lines: the first layer makes no input gradient, also inside a
 }
 
 TEST_CASE("network_lines: of a block of several chains each is a branch, the last one's gradients first") {
-  using Branched = Sequential<Linear<8, 16>, Repeat<2, Beside<Sequential<Linear<16, 16>, Tanh>, Linear<16, 16, false>>>,
-                              Linear<16, 4>>;
+  using Branched =
+      Sequential<Linear<8, 16>, Repeat<2, Beside<Sequential<Linear<16, 16>, Tanh>, Linear<16, 16, false>>>, Linear<16, 4>>;
   const auto l = lines<store_all, Branched>();
   std::vector<std::string> names;
   for (const network_line& line : l) names.push_back(std::string(line.level, '.') + line.name);

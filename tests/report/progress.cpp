@@ -22,8 +22,7 @@ progress_settings on_terminal(const paper& p, std::size_t columns, bool utf8 = f
 TEST_CASE("without a terminal there are plain lines, seconds apart, and one at the end") {
   const paper p;
   {
-    bar b(1000,
-          {.label = "epoch 1/2", .out = p.file.get()}); // finds out by itself that a file is no terminal
+    bar b(1000, {.label = "epoch 1/2", .out = p.file.get()}); // finds out by itself that a file is no terminal
     for (int i = 0; i < 100; ++i) {
       set_clock::pass(100);
       b.advance(10, {{"loss", 0.5}});

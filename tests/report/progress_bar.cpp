@@ -56,8 +56,7 @@ TEST_CASE("progress_bar: on a terminal it is drawn in place, and other ranks dra
   other.on_epoch(of_other);
   const auto lines = p.pieces('\r');
   REQUIRE(lines.size() >= 3);
-  CHECK(lines.back() ==
-        "epoch 1/2:  50%|########5        |  50/100 [00:00<00:01, 100 samples/s, loss=0.2, lr=0.1]");
+  CHECK(lines.back() == "epoch 1/2:  50%|########5        |  50/100 [00:00<00:01, 100 samples/s, loss=0.2, lr=0.1]");
 }
 
 TEST_CASE("progress_bar: a run that was resumed within an epoch, and one that stops within it") {

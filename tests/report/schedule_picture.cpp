@@ -83,8 +83,7 @@ template <class Policy, std::size_t Stages>
 void check_picture() {
   using plan = planned<Policy, Stages>;
   const std::vector<bucket_departure> leaving{{Stages / 2, 1_MiB}, {0, 1_MiB}};
-  const std::string svg =
-      draw_schedule(plan::panel(leaving), {.store_all_peak = planned<store_all, Stages>::memory.bound});
+  const std::string svg = draw_schedule(plan::panel(leaving), {.store_all_peak = planned<store_all, Stages>::memory.bound});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
 
@@ -114,8 +113,7 @@ TEST_CASE("the picture of a schedule shows every op and the plan's own peak") {
   check_picture<sqrt_n, 100>();
 }
 
-TEST_CASE(
-    "a schedule that recomputes at odd places, and some of it again and again, is drawn like any other") {
+TEST_CASE("a schedule that recomputes at odd places, and some of it again and again, is drawn like any other") {
   check_picture<revolve<3>, 10>();
   check_picture<revolve<2>, 30>();
   check_picture<anywhere<1>, 10>();
@@ -128,13 +126,12 @@ TEST_CASE("the checks of this file can fail") {
   CHECK_FALSE(well_formed("<svg>a & b</svg>"));
   CHECK_FALSE(well_formed("<svg></svg><svg></svg>"));
   CHECK(well_formed("<?xml?>\n<svg><g/></svg>"));
-  CHECK(texts_overlap(
-      "<text x=\"1\" y=\"10\" font-size=\"10\">abc</text><text x=\"5\" y=\"12\" font-size=\"10\">d</text>"));
+  CHECK(texts_overlap("<text x=\"1\" y=\"10\" font-size=\"10\">abc</text><text x=\"5\" y=\"12\" font-size=\"10\">d</text>"));
 }
 
 TEST_CASE("names of types, and titles, are escaped") {
-  const std::string svg = draw_schedule(planned<store_all, 3>::panel(),
-                                        {.title = "a < b & c", .stage_names = {"Linear<8, 8>", "ReLU", ""}});
+  const std::string svg =
+      draw_schedule(planned<store_all, 3>::panel(), {.title = "a < b & c", .stage_names = {"Linear<8, 8>", "ReLU", ""}});
   CHECK(well_formed(svg));
   CHECK(svg.find("a &lt; b &amp; c") != svg.npos);
   CHECK(svg.find(">0 Linear&lt;8, 8&gt;<") != svg.npos);
@@ -150,16 +147,15 @@ TEST_CASE("panels share their scales") {
   const auto head = [&svg](std::size_t at) {
     const std::size_t begin = svg.find("<rect", at);
     const std::size_t width = svg.find("width=", begin);
-    return svg.substr(begin, svg.find(" y=", begin) - begin) +
-           svg.substr(width, svg.find(" height", width) - width);
+    return svg.substr(begin, svg.find(" y=", begin) - begin) + svg.substr(width, svg.find(" height", width) - width);
   };
   CHECK(head(first) == head(svg.find("<g class=\"forward\"", first + 1)));
 }
 
 TEST_CASE("panels side by side share their scales, and say each thing once") {
   const std::array panels{planned<sqrt_n, 10>::panel(), planned<revolve<3>, 10>::panel()};
-  const std::string svg = draw_schedules(
-      panels, {.store_all_peak = planned<store_all, 10>::memory.bound, .budget = 500'000, .columns = 2});
+  const std::string svg =
+      draw_schedules(panels, {.store_all_peak = planned<store_all, 10>::memory.bound, .budget = 500'000, .columns = 2});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   const auto group = [&svg](std::size_t number) {
@@ -174,8 +170,7 @@ TEST_CASE("panels side by side share their scales, and say each thing once") {
   CHECK(testing::numbers(group(0), "rect", "y") == testing::numbers(group(1), "rect", "y"));
   CHECK(testing::numbers(group(0), "rect", "width") == testing::numbers(group(1), "rect", "width"));
   CHECK(right[0] > 600);
-  for (std::size_t i = 0; i < 10; ++i)
-    CHECK(right[i] - left[i] == doctest::Approx(right[0] - left[0]).epsilon(0.001));
+  for (std::size_t i = 0; i < 10; ++i) CHECK(right[i] - left[i] == doctest::Approx(right[0] - left[0]).epsilon(0.001));
   // Stages and bytes are numbered once; each side has its own peak, the line of store_all and that of the budget.
   CHECK(count(svg, ">stage<") == 1);
   CHECK(count(svg, ">512 KiB<") + count(svg, ">500 KiB<") <= 1);
@@ -195,8 +190,7 @@ TEST_CASE("each of several schedules may have a budget of its own") {
 }
 
 TEST_CASE("a budget above every peak lies inside the picture") {
-  const std::string svg =
-      draw_schedule(planned<sqrt_n, 10>::panel(), {.budget = 3 * planned<store_all, 10>::memory.bound});
+  const std::string svg = draw_schedule(planned<sqrt_n, 10>::panel(), {.budget = 3 * planned<store_all, 10>::memory.bound});
   const auto height_of = [&svg](const std::string& words) {
     const std::size_t begin = svg.rfind("<text", svg.find(">" + words));
     return testing::numbers(svg.substr(begin, svg.find('>', begin) + 1 - begin), "text", "y").at(0);
@@ -217,16 +211,14 @@ TEST_CASE("the highest bytes are at one height in panels side by side") {
 
 TEST_CASE("panels of other networks stand on one line and have labels of their own") {
   const std::vector<bucket_departure> leaving{{2, 1_MiB}, {0, 1_MiB}};
-  const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 3>::panel(leaving),
-                          planned<store_all, 3>::panel()};
+  const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 3>::panel(leaving), planned<store_all, 3>::panel()};
   const std::string svg = draw_schedules(panels, {.columns = 2});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   CHECK(count(svg, ">stage<") == 3);
   // The first op of the first stage is at the same height beside the other network, and lower in the next row.
   std::vector<double> y;
-  for (std::size_t at = svg.find("<g class=\"forward\""); at != svg.npos;
-       at = svg.find("<g class=\"forward\"", at + 1))
+  for (std::size_t at = svg.find("<g class=\"forward\""); at != svg.npos; at = svg.find("<g class=\"forward\"", at + 1))
     y.push_back(testing::numbers(svg.substr(at, svg.find("</g>", at) - at), "rect", "y").front());
   REQUIRE(y.size() == 3);
   CHECK(y[0] == y[1]);
@@ -253,8 +245,7 @@ TEST_CASE("live bytes of another schedule are refused") {
 }
 
 TEST_CASE("a picture can be written to a file") {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("cairn-picture-" + std::to_string(::getpid()) + ".svg");
+  const auto path = std::filesystem::temp_directory_path() / ("cairn-picture-" + std::to_string(::getpid()) + ".svg");
   const std::string svg = draw_schedule(planned<store_all, 3>::panel());
   write_svg(path, svg);
   CHECK(std::filesystem::file_size(path) == svg.size());

@@ -78,8 +78,8 @@ void check_rows(const rank_trace& trace) {
 }
 
 std::size_t count_named(const rank_trace& trace, const std::string& begin) {
-  return static_cast<std::size_t>(std::count_if(trace.slices.begin(), trace.slices.end(),
-                                                [&](const trace_slice& s) { return s.name.rfind(begin, 0) == 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(trace.slices.begin(), trace.slices.end(), [&](const trace_slice& s) { return s.name.rfind(begin, 0) == 0; }));
 }
 
 } // namespace

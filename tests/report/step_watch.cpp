@@ -49,9 +49,8 @@ TEST_CASE("step_watch: a step that is watched computes the same bits") {
 
 TEST_CASE("step_watch: the same with ranks, a policy and an update inside the backward pass") {
   using Model = ddp<fused_update<checkpoint<sqrt_n, Net>>, threads::rank, bucket_bytes<1024>>;
-  threads{2}.run([](threads::rank& rank) {
-    CHECK(checksums<trained<Model>>(true, rank) == checksums<trained<Model>>(false, rank));
-  });
+  threads{2}.run(
+      [](threads::rank& rank) { CHECK(checksums<trained<Model>>(true, rank) == checksums<trained<Model>>(false, rank)); });
 }
 
 TEST_CASE("step_watch: every op is timed once, one after the other, and buckets are sent where gradients are finished") {

@@ -44,8 +44,7 @@ struct Tally {
   static void backward(Queue&, const backward_call<T>& call) {
     ++backwards;
     if (!call.input_gradients) return;
-    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
-      call.input_gradients[0][i] = call.output_gradients[0][i];
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i) call.input_gradients[0][i] = call.output_gradients[0][i];
   }
 };
 
@@ -55,14 +54,12 @@ using Unread = Tally<Id, reads::nothing>;
 
 // Tallies at the root, in blocks of blocks, and where a block ends, where they may be left out.
 // Below the first parameter nothing runs back.
-using Tallied = Sequential<
-    Input<8>, checkpoint<recompute_all, Sequential<Tally<9>, Tally<10>>>, Linear<8, 8>, Tally<0>,
-    Repeat<5, Residual<Linear<8, 8>, Tally<1>, Unread<6>>>,
-    checkpoint<every<2>,
-               Sequential<Residual<Tally<3>, Linear<8, 8>>, Repeat<3, Sequential<Tally<2>, Linear<8, 8>>>>>,
-    Repeat<2,
-           Sequential<Linear<8, 8>, checkpoint<recompute_all, Sequential<Tally<4>, Linear<8, 8>, Tally<5>>>>>,
-    Residual<Linear<8, 8>, Residual<Tally<7>, Unread<8>>>, Linear<8, 8>>;
+using Tallied =
+    Sequential<Input<8>, checkpoint<recompute_all, Sequential<Tally<9>, Tally<10>>>, Linear<8, 8>, Tally<0>,
+               Repeat<5, Residual<Linear<8, 8>, Tally<1>, Unread<6>>>,
+               checkpoint<every<2>, Sequential<Residual<Tally<3>, Linear<8, 8>>, Repeat<3, Sequential<Tally<2>, Linear<8, 8>>>>>,
+               Repeat<2, Sequential<Linear<8, 8>, checkpoint<recompute_all, Sequential<Tally<4>, Linear<8, 8>, Tally<5>>>>>,
+               Residual<Linear<8, 8>, Residual<Tally<7>, Unread<8>>>, Linear<8, 8>>;
 
 template <std::size_t... Id>
 std::vector<std::size_t> tallied(std::index_sequence<Id...>) {
@@ -112,12 +109,10 @@ FLOPs, predicted time      20.1k               16.8k   1.20
 }
 
 TEST_CASE("summary: examples/schedules.md shows what the program of the README prints") {
-  using Net =
-      Sequential<Linear<784, 512>, ReLU, Repeat<6, Residual<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
+  using Net = Sequential<Linear<784, 512>, ReLU, Repeat<6, Residual<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
   std::ifstream file(CAIRN_TEST_DATA_DIR "/../../examples/schedules.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
-  CHECK(page.find("```text\n" + summary<checkpoint<sqrt_n, Net>, 64>().text() + "```\n") !=
-        std::string::npos);
+  CHECK(page.find("```text\n" + summary<checkpoint<sqrt_n, Net>, 64>().text() + "```\n") != std::string::npos);
 }
 
 TEST_CASE("summary: forwards are as many as the executor runs, under every policy and in every block") {
@@ -137,10 +132,8 @@ TEST_CASE("summary: what a policy remarks of its plans stands beside its name") 
 }
 
 TEST_CASE("summary: without checkpointing means without any, also inside") {
-  using nested =
-      Sequential<Linear<8, 16>,
-                 Repeat<2, Residual<checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, ReLU>>>>,
-                 Linear<16, 4>>;
+  using nested = Sequential<Linear<8, 16>, Repeat<2, Residual<checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, ReLU>>>>,
+                            Linear<16, 4>>;
   using plain = Sequential<Linear<8, 16>, Repeat<2, Residual<ReLU, Linear<16, 16>, ReLU>>, Linear<16, 4>>;
   const auto s = summary<nested, 4>();
   CHECK(s.checkpointed);
@@ -198,8 +191,7 @@ TEST_CASE("summary: with ddp each line says in which buckets its gradients leave
   REQUIRE(s.buckets.size() == 4);
   const std::string text = s.text();
   const auto bucket_of = [&text](const std::string& stage) {
-    const std::string row =
-        text.substr(text.find(stage), text.find('\n', text.find(stage)) - text.find(stage));
+    const std::string row = text.substr(text.find(stage), text.find('\n', text.find(stage)) - text.find(stage));
     return row.substr(row.rfind(' ') + 1);
   };
   CHECK(bucket_of("output") == "bucket");
@@ -214,9 +206,9 @@ TEST_CASE("summary: stages have their place in the network, what is inside a blo
   using net = Sequential<Linear<8, 16>, Repeat<3, Sequential<ReLU, Linear<16, 16>>>,
                          Repeat<2, Sequential<Residual<Linear<16, 16>>, ReLU>>>;
   const std::string text = summary<net, 4>().text();
-  for (const char* const line : {"        0  Linear<8, 16>", "      1-6  Repeat x 3", "1, 3 .. 5    ReLU x 3",
-                                 "2, 4 .. 6    Linear<16, 16> x 3", "     7, 9    Residual x 2",
-                                 "               Linear<16, 16> x 2", "    8, 10    ReLU x 2"})
+  for (const char* const line :
+       {"        0  Linear<8, 16>", "      1-6  Repeat x 3", "1, 3 .. 5    ReLU x 3", "2, 4 .. 6    Linear<16, 16> x 3",
+        "     7, 9    Residual x 2", "               Linear<16, 16> x 2", "    8, 10    ReLU x 2"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, line);
 }
 

@@ -36,20 +36,19 @@ TEST_CASE("elements carry what they were given") {
   to.path("M0 0", "fill=\"none\"");
   to.circle(1, 2, 3, "");
   to.text(5, 6, "&", {.at = text_anchor::end, .colour = "red", .bold = true, .halo = 3});
-  CHECK(to.str() ==
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"20\" height=\"10\" viewBox=\"0 0 20 10\" "
-        "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n"
-        "<rect x=\"0\" y=\"0\" width=\"20\" height=\"10\" fill=\"#fff\"/>\n"
-        "<g fill=\"#444\">\n"
-        "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4.5\" rx=\"1\"><title>a&lt;b</title></rect>\n"
-        "</g>\n"
-        "<line x1=\"0\" y1=\"0\" x2=\"1\" y2=\"1\"/>\n"
-        "<path d=\"M0 0\" fill=\"none\"/>\n"
-        "<circle cx=\"1\" cy=\"2\" r=\"3\"/>\n"
-        "<text x=\"5\" y=\"6\" font-size=\"11\" text-anchor=\"end\" font-weight=\"bold\" fill=\"red\" "
-        "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\">&amp;</text>\n"
-        "</svg>\n");
+  CHECK(to.str() == "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"20\" height=\"10\" viewBox=\"0 0 20 10\" "
+                    "font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n"
+                    "<rect x=\"0\" y=\"0\" width=\"20\" height=\"10\" fill=\"#fff\"/>\n"
+                    "<g fill=\"#444\">\n"
+                    "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4.5\" rx=\"1\"><title>a&lt;b</title></rect>\n"
+                    "</g>\n"
+                    "<line x1=\"0\" y1=\"0\" x2=\"1\" y2=\"1\"/>\n"
+                    "<path d=\"M0 0\" fill=\"none\"/>\n"
+                    "<circle cx=\"1\" cy=\"2\" r=\"3\"/>\n"
+                    "<text x=\"5\" y=\"6\" font-size=\"11\" text-anchor=\"end\" font-weight=\"bold\" fill=\"red\" "
+                    "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\">&amp;</text>\n"
+                    "</svg>\n");
 }
 
 TEST_CASE("the width of a text counts characters, not bytes") {

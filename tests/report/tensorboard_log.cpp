@@ -53,10 +53,15 @@ TEST_CASE("tensorboard_log: records of the version, the start and the values, by
   const auto events = payloads(contents(log.file()));
   REQUIRE(events.size() == 3);
   CHECK(events[0].size() == 24);
-  CHECK(without_time(events[0]) == "\x1a\x0d" "brain.Event:2");
+  CHECK(without_time(events[0]) == "\x1a\x0d"
+                                   "brain.Event:2");
   CHECK(without_time(events[1]) == "\x10\xac\x02\x3a\x02\x08\x01"); // step 300, session_log {status: START}
-  std::string values = "\x10\xac\x02\x2a\x1e\x0a\x11\x0a\x0a" "train_loss\x15";
-  values += std::string("\0\0\0\x3f", 4) + "\x0a\x09\x0a\x02" "lr\x15" + std::string("\0\0\0\xc0", 4);
+  std::string values = "\x10\xac\x02\x2a\x1e\x0a\x11\x0a\x0a"
+                       "train_loss\x15";
+  values += std::string("\0\0\0\x3f", 4) +
+            "\x0a\x09\x0a\x02"
+            "lr\x15" +
+            std::string("\0\0\0\xc0", 4);
   CHECK(without_time(events[2]) == values);
 }
 

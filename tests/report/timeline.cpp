@@ -56,8 +56,8 @@ TEST_CASE("ops follow one another and their lengths are their operations") {
 
 TEST_CASE("the ratio is that of the operations") {
   const auto& s = steps<recompute_all>;
-  const double ratio = static_cast<double>(flops(of_three, s.ops())) /
-                       static_cast<double>(flops(of_three, steps<store_all>.ops()));
+  const double ratio =
+      static_cast<double>(flops(of_three, s.ops())) / static_cast<double>(flops(of_three, steps<store_all>.ops()));
   CHECK(ratio > 1);
   CHECK(make_timeline(of_three, s.ops()).work_ratio == doctest::Approx(ratio));
 }
@@ -88,8 +88,7 @@ TEST_CASE("a bucket leaves after its backward, and not before the one in front o
 
 TEST_CASE("a bucket that belongs to no stage is refused") {
   const std::vector<bucket_departure> leaving{{3, 1}};
-  CHECK_THROWS_WITH_AS(make_timeline(of_three, steps<store_all>.ops(), leaving),
-                       doctest::Contains("found stage 3"), error);
+  CHECK_THROWS_WITH_AS(make_timeline(of_three, steps<store_all>.ops(), leaving), doctest::Contains("found stage 3"), error);
 }
 
 TEST_CASE("layers are counted from the end, also inside a stage") {

@@ -40,15 +40,13 @@ struct masked_features {
     const random_key key{.seed = 4};
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t open = random_bits(key, 3 * r) % 2;
-      for (std::size_t k = 0; k < 2; ++k)
-        features[2 * r + k] = 2 * random_uniform<float>(key, 3 * r + 1 + k) - 1;
+      for (std::size_t k = 0; k < 2; ++k) features[2 * r + k] = 2 * random_uniform<float>(key, 3 * r + 1 + k) - 1;
       mask[2 * r + open] = 1;
       labels[r] = features[2 * r + open] > 0 ? 1 : 0;
     }
   }
   auto dataset() const {
-    return tensor_dataset{sample_array{shape{2}, features}, sample_array{shape{2}, mask},
-                          sample_array{shape{}, labels}};
+    return tensor_dataset{sample_array{shape{2}, features}, sample_array{shape{2}, mask}, sample_array{shape{}, labels}};
   }
 };
 
@@ -80,8 +78,7 @@ TEST_CASE("accuracy refuses what has no answer") {
                        doctest::Contains("each of the 2 decisions among 2 classes, found 3"), input_error);
   CHECK_THROWS_WITH_AS(accuracy(rows_of(numbers, {1}), std::vector<int>{1, 0, 0, 0}),
                        doctest::Contains("2 classes or more, found 1"), input_error);
-  CHECK_THROWS_WITH_AS(accuracy(rows_of({}, {2}), std::vector<int>{}), doctest::Contains("found none"),
-                       input_error);
+  CHECK_THROWS_WITH_AS(accuracy(rows_of({}, {2}), std::vector<int>{}), doctest::Contains("found none"), input_error);
 }
 
 TEST_CASE("accuracy counts every sample of a loader alike, for a trainer and a model") {
@@ -99,8 +96,7 @@ TEST_CASE("accuracy counts every sample of a loader alike, for a trainer and a m
   net.copy_parameters(train);
   loader batches{data, sequential_sampler{}, batch<3>{}};
   CHECK(accuracy(net, batches) == doctest::Approx(0.8));
-  CHECK_THROWS_AS(accuracy(net, loader{data, sequential_sampler{}, batch<8>{}, {.drop_last = true}}),
-                  input_error);
+  CHECK_THROWS_AS(accuracy(net, loader{data, sequential_sampler{}, batch<8>{}, {.drop_last = true}}), input_error);
 }
 
 TEST_CASE("a network of several tensors learns from a loader of several arrays") {

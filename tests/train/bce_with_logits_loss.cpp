@@ -7,8 +7,10 @@
 
 using namespace cairn;
 
-static_assert(BCEWithLogitsLoss::accepts({1}) && BCEWithLogitsLoss::accepts({}) && BCEWithLogitsLoss::targets_per_sample({3, 2}) == 6);
-static_assert(BCEWithLogitsLoss::takes<float, float> && !BCEWithLogitsLoss::takes<float, int> && !BCEWithLogitsLoss::takes<float, double>);
+static_assert(BCEWithLogitsLoss::accepts({1}) && BCEWithLogitsLoss::accepts({}) &&
+              BCEWithLogitsLoss::targets_per_sample({3, 2}) == 6);
+static_assert(BCEWithLogitsLoss::takes<float, float> && !BCEWithLogitsLoss::takes<float, int> &&
+              !BCEWithLogitsLoss::takes<float, double>);
 
 TEST_CASE_TEMPLATE("BCEWithLogitsLoss: PyTorch's numbers", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-13;

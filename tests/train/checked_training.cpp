@@ -17,11 +17,9 @@ namespace {
 using Net = Sequential<Linear<4, 8>, Linear<8, 3>>;
 using queue = cpu::queue;
 
-template <class Diagnostic, class Model, class Loss = MSELoss, class Optimizer = SGD, class Batch = batch<2>,
-          class T = float, class Device = cpu>
-constexpr bool names =
-    std::is_same_v<typename training_diagnostic<Model, Loss, Optimizer, Batch, T, Device>::type,
-                   Diagnostic>;
+template <class Diagnostic, class Model, class Loss = MSELoss, class Optimizer = SGD, class Batch = batch<2>, class T = float,
+          class Device = cpu>
+constexpr bool names = std::is_same_v<typename training_diagnostic<Model, Loss, Optimizer, Batch, T, Device>::type, Diagnostic>;
 
 struct shapes_only {
   static constexpr reads backward_reads = reads::nothing;
@@ -47,11 +45,10 @@ TEST_CASE("checked_training: each argument by itself, in the order in which one 
 }
 
 TEST_CASE("checked_training: what has to fit the device and the numbers") {
-  static_assert(
-      names<checked_calls<shapes_only, queue, float>, Sequential<Linear<4, 8>, Residual<shapes_only>>>);
+  static_assert(names<checked_calls<shapes_only, queue, float>, Sequential<Linear<4, 8>, Residual<shapes_only>>>);
   static_assert(names<checked_loss<SGD, queue, float>, Net, SGD>);
   static_assert(names<checked_optimizer<MSELoss, queue, double>, Net, MSELoss, MSELoss, batch<2>, double>);
   static_assert(names<checked_communicator<int, queue>, ddp<Net, int>>);
-  static_assert(names<loss_joint<CrossEntropyLoss, Linear<8, 1>, dims<1>>,
-                      Sequential<Linear<4, 8>, Linear<8, 1>>, CrossEntropyLoss>);
+  static_assert(
+      names<loss_joint<CrossEntropyLoss, Linear<8, 1>, dims<1>>, Sequential<Linear<4, 8>, Linear<8, 1>>, CrossEntropyLoss>);
 }

@@ -21,8 +21,7 @@ TEST_CASE_TEMPLATE("clip_norm: PyTorch's numbers", T, float, double) {
     CHECK(std::sqrt(squares) == doctest::Approx(reference_values(name + "/norm")[0]).epsilon(1e-13));
     const double factor = clip_norm{.max_norm = 2}.scale(std::sqrt(squares));
     for (T& g : gradient) g *= static_cast<T>(factor);
-    CHECK(largest_difference(gradient, reference_values(name + "/clipped")) <
-          (sizeof(T) == 4 ? 1e-6 : 1e-14));
+    CHECK(largest_difference(gradient, reference_values(name + "/clipped")) < (sizeof(T) == 4 ? 1e-6 : 1e-14));
   }
 }
 

@@ -11,10 +11,9 @@
 
 using namespace cairn;
 
-static_assert(CrossEntropyLoss::accepts({10}) && CrossEntropyLoss::accepts({3, 4}) &&
-              !CrossEntropyLoss::accepts({}) && !CrossEntropyLoss::accepts({1}));
-static_assert(CrossEntropyLoss::targets_per_sample({10}) == 1 &&
-              CrossEntropyLoss::targets_per_sample({3, 2, 10}) == 6);
+static_assert(CrossEntropyLoss::accepts({10}) && CrossEntropyLoss::accepts({3, 4}) && !CrossEntropyLoss::accepts({}) &&
+              !CrossEntropyLoss::accepts({1}));
+static_assert(CrossEntropyLoss::targets_per_sample({10}) == 1 && CrossEntropyLoss::targets_per_sample({3, 2, 10}) == 6);
 static_assert(CrossEntropyLoss::takes<float, std::uint8_t> && CrossEntropyLoss::takes<double, std::int64_t>);
 static_assert(!CrossEntropyLoss::takes<float, float>);
 
@@ -22,8 +21,7 @@ TEST_CASE_TEMPLATE("CrossEntropyLoss: PyTorch's numbers", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-13;
   CHECK(loss_distance_from_torch<CrossEntropyLoss, T, int>("cross_entropy", {4}) < tolerance);
   CHECK(loss_distance_from_torch<CrossEntropyLoss, T, std::uint8_t>("cross_entropy_large", {19}) < tolerance);
-  CHECK(loss_distance_from_torch<CrossEntropyLoss, T, std::int64_t>("cross_entropy_rank_3", {3, 4}) <
-        tolerance);
+  CHECK(loss_distance_from_torch<CrossEntropyLoss, T, std::int64_t>("cross_entropy_rank_3", {3, 4}) < tolerance);
 }
 
 TEST_CASE_TEMPLATE("CrossEntropyLoss: PyTorch's numbers with options", T, float, double) {
@@ -51,10 +49,9 @@ TEST_CASE("CrossEntropyLoss: options that cannot be are named before anything is
   call.targets = targets.data();
   call.loss = &loss;
   const CrossEntropyLoss few{.weight = {1, 2}}, strange{.label_smoothing = 1.5}, plain;
-  CHECK_THROWS_WITH_AS(few.run(device.compute(), call),
-                       doctest::Contains("expected a weight for each of 3 classes, found 2"), input_error);
-  CHECK_THROWS_WITH_AS(strange.run(device.compute(), call),
-                       doctest::Contains("label_smoothing from 0 to 1"), input_error);
+  CHECK_THROWS_WITH_AS(few.run(device.compute(), call), doctest::Contains("expected a weight for each of 3 classes, found 2"),
+                       input_error);
+  CHECK_THROWS_WITH_AS(strange.run(device.compute(), call), doctest::Contains("label_smoothing from 0 to 1"), input_error);
   CHECK_THROWS_AS(plain.run(device.compute(), call), error); // nothing is ignored without being asked
   CHECK(loss == -1);
   CrossEntropyLoss{.ignore_index = -100}.run(device.compute(), call);

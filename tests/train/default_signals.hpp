@@ -9,7 +9,7 @@ namespace testing {
 class default_signals {
 public:
   default_signals() {
-    struct sigaction defaults {};
+    struct sigaction defaults{};
     defaults.sa_handler = SIG_DFL;
     ::sigaction(SIGTERM, &defaults, &term_);
     ::sigaction(SIGINT, &defaults, &int_);
@@ -21,14 +21,14 @@ public:
     ::sigaction(SIGINT, &int_, nullptr);
   }
   static bool is_default(int number) {
-    struct sigaction now {};
+    struct sigaction now{};
     ::sigaction(number, nullptr, &now);
     return now.sa_handler == SIG_DFL;
   }
 
 private:
-  struct sigaction term_ {};
-  struct sigaction int_ {};
+  struct sigaction term_{};
+  struct sigaction int_{};
 };
 
 } // namespace testing

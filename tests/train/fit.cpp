@@ -35,9 +35,7 @@ struct digits {
   tensor_dataset<float, int> data;
   explicit digits(std::size_t count, std::uint32_t stream = 3) : s(count, stream), data(shape{features}, s.x, 1, s.y) {}
 };
-auto reading(const digits& d) {
-  return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
-}
+auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 
 // Notes which members were called, and what the run was then.
 struct recorded {
@@ -87,7 +85,8 @@ TEST_CASE("fit: makes the steps of a loop over the loader, and calls what a call
   recorded seen;
   struct {
   } has_nothing;
-  const fit_result all = fit(train, b, {.max_epochs = 2, .check_val_every_n_epoch = 2, .log_every_n_steps = 4}, has_nothing, seen);
+  const fit_result all =
+      fit(train, b, {.max_epochs = 2, .check_val_every_n_epoch = 2, .log_every_n_steps = 4}, has_nothing, seen);
   CHECK(numbers_of(train) == numbers_of(by_hand));
   CHECK(seen.losses == losses);
   CHECK(seen.calls == std::vector<std::string>{"resume 0.0 0", "begin 0.0 0", "epoch_begin 0.0 0", "step 0.1 1", "step 0.2 2",
@@ -130,10 +129,12 @@ TEST_CASE("fit: micro-batches, a limit of steps, and what makes no sense") {
   CHECK(fit(train, b, {.max_epochs = 2}).why == "max_epochs"); // it stands behind them
   CHECK(train.steps() == 6);
 
-  CHECK(testing::has(text_of([&] { fit(train, b, {.accumulate_grad_batches = 0}); }), "accumulate_grad_batches of 1 or more, found 0"));
+  CHECK(testing::has(text_of([&] { fit(train, b, {.accumulate_grad_batches = 0}); }),
+                     "accumulate_grad_batches of 1 or more, found 0"));
   CHECK(testing::has(text_of([&] { fit(train, b, {.log_every_n_steps = 0}); }), "log_every_n_steps of 1 or more"));
   trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<8>> fused{testing::momentum};
-  CHECK(testing::has(text_of([&] { fit(fused, b, {.accumulate_grad_batches = 2}); }), "a fused update cannot accumulate, found 2"));
+  CHECK(
+      testing::has(text_of([&] { fit(fused, b, {.accumulate_grad_batches = 2}); }), "a fused update cannot accumulate, found 2"));
   const digits none(0);
   auto empty = reading(none);
   CHECK(testing::has(text_of([&] { fit(train, empty, {}); }), "expected at least one batch in an epoch"));

@@ -106,10 +106,8 @@ TEST_CASE("handshake: network, policy, numbers and buckets each have a word of t
   constexpr std::array<bucket, 1> whole{{{0, 64, 1}}};
   constexpr auto own = fingerprint_of<blueprint_of<Net, 2>, float>(cut);
   static_assert(fingerprint_of<blueprint_of<Net, 3>, float>(cut) == own); // the batch may differ
-  static_assert(
-      fingerprint_of<blueprint_of<Sequential<Linear<4, 4>, Linear<4, 4>>, 2>, float>(cut).differs(own) == 0);
-  static_assert(fingerprint_of<blueprint_of<checkpoint<recompute_all, Net>, 2>, float>(cut).differs(own) ==
-                1);
+  static_assert(fingerprint_of<blueprint_of<Sequential<Linear<4, 4>, Linear<4, 4>>, 2>, float>(cut).differs(own) == 0);
+  static_assert(fingerprint_of<blueprint_of<checkpoint<recompute_all, Net>, 2>, float>(cut).differs(own) == 1);
   static_assert(fingerprint_of<blueprint_of<Net, 2>, double>(cut).differs(own) == 2);
   static_assert(fingerprint_of<blueprint_of<Net, 2>, float>(whole).differs(own) == 3);
   static_assert(fingerprint_of<blueprint_of<fused_update<Net>, 2>, float>(cut) == own);

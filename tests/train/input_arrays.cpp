@@ -25,25 +25,22 @@ namespace {
 
 constexpr std::size_t wide = 12;
 using Block = Residual<LayerNorm<wide>, Linear<wide, wide>, ReLU, Linear<wide, wide>, testing::Masked<>>;
-using Net = Sequential<
-    Inputs<dims<wide>, constant<wide>>, Linear<wide, wide>, testing::Masked<>, Repeat<2, Block>,
-    checkpoint<recompute_all, Sequential<testing::Split, Dropout<>, Linear<wide, wide>, testing::Gated>>,
-    Linear<wide, testing::classes>>;
+using Net = Sequential<Inputs<dims<wide>, constant<wide>>, Linear<wide, wide>, testing::Masked<>, Repeat<2, Block>,
+                       checkpoint<recompute_all, Sequential<testing::Split, Dropout<>, Linear<wide, wide>, testing::Gated>>,
+                       Linear<wide, testing::classes>>;
 
 // Rows of numbers and of a mask with a class each.
 struct masked_samples {
   std::vector<float> hidden, mask;
   std::vector<int> classes;
 
-  masked_samples(std::size_t rows, std::uint32_t stream)
-      : hidden(rows * wide), mask(rows * wide), classes(rows) {
+  masked_samples(std::size_t rows, std::uint32_t stream) : hidden(rows * wide), mask(rows * wide), classes(rows) {
     const random_key key{.seed = 12, .step = 0, .position = stream};
     for (std::size_t i = 0; i < hidden.size(); ++i) {
       hidden[i] = 2 * random_uniform<float>(key, i) - 1;
       mask[i] = static_cast<float>(random_bits(key, (1U << 20) + i) % 2);
     }
-    for (std::size_t r = 0; r < rows; ++r)
-      classes[r] = static_cast<int>(random_bits(key, (1U << 21) + r) % testing::classes);
+    for (std::size_t r = 0; r < rows; ++r) classes[r] = static_cast<int>(random_bits(key, (1U << 21) + r) % testing::classes);
   }
 };
 
@@ -105,8 +102,8 @@ TEST_CASE("inputs: ranks are micro-batches, bit for bit") {
   }
   const std::vector<float> want(alone.gradients().begin(), alone.gradients().end());
   threads{2}.run([&](threads::rank& rank) {
-    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>, CrossEntropyLoss, SGD, batch<6>>
-        t{rank, testing::momentum, {.seed = 3}};
+    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>, CrossEntropyLoss, SGD, batch<6>> t{
+        rank, testing::momentum, {.seed = 3}};
     for (std::uint32_t i = 0; i < 3; ++i)
       step(t, masked_samples(rank.rank() == 0 ? 6 : 4, 10 * i + static_cast<std::uint32_t>(rank.rank())));
     if (t.checksum() != alone.checksum()) throw error("the ranks' parameters differ from one rank's");
@@ -131,8 +128,7 @@ TEST_CASE("inputs: what is wrong is said with the array's number") {
 TEST_CASE("inputs: a network of one tensor takes them too") {
   using Plain = Sequential<Linear<wide, testing::classes>>;
   const masked_samples s(6, 1);
-  trainer<Plain, CrossEntropyLoss, SGD, batch<6>> a{testing::momentum, {.seed = 3}},
-      b{testing::momentum, {.seed = 3}};
+  trainer<Plain, CrossEntropyLoss, SGD, batch<6>> a{testing::momentum, {.seed = 3}}, b{testing::momentum, {.seed = 3}};
   CHECK(a.step(s.hidden, s.classes) == b.step(inputs(s.hidden), s.classes));
   CHECK(a.checksum() == b.checksum());
 }

@@ -26,8 +26,7 @@ double distance(const S& schedule, const std::string& name) {
 TEST_CASE("learning rate: PyTorch's numbers") {
   CHECK(distance(step_rate{.learning_rate = 0.5, .step_size = 3, .gamma = 0.5}, "step") < 1e-14);
   CHECK(distance(cosine_rate{.learning_rate = 0.5, .total_steps = 8, .min_rate = 0.01}, "cosine") < 1e-14);
-  const cosine_rate warm{
-      .learning_rate = 0.5, .total_steps = 12, .warm_up = 4, .start_factor = 0.25, .min_rate = 0.02};
+  const cosine_rate warm{.learning_rate = 0.5, .total_steps = 12, .warm_up = 4, .start_factor = 0.25, .min_rate = 0.02};
   CHECK(distance(warm, "cosine_warm_up") < 1e-14);
 }
 

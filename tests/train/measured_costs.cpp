@@ -16,8 +16,7 @@
 using namespace cairn;
 
 TEST_CASE("measured costs: every stage has the time of its forward, and of its backward where it has one") {
-  using Net =
-      Sequential<Input<256>, Linear<256, 256>, Tanh, Residual<Linear<256, 256>, ReLU>, Linear<256, 8>>;
+  using Net = Sequential<Input<256>, Linear<256, 256>, Tanh, Residual<Linear<256, 256>, ReLU>, Linear<256, 8>>;
   const std::vector<stage_cost> costs = measured_costs<Net, 64>();
   REQUIRE(costs.size() == 5);
   CHECK(costs[0].backward == 0); // nobody reads a gradient below the first parameter

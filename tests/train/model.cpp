@@ -53,8 +53,7 @@ TEST_CASE("model: it computes what the trainer computes, from a trainer of any p
     CHECK(outputs_of(net.evaluate(s.x)) != outputs_of(train.evaluate(s.x)));
     net.copy_parameters(train);
     CHECK(net.checksum() == train.checksum());
-    CHECK(std::vector(net.buffers().begin(), net.buffers().end()) ==
-          std::vector(train.buffers().begin(), train.buffers().end()));
+    CHECK(std::vector(net.buffers().begin(), net.buffers().end()) == std::vector(train.buffers().begin(), train.buffers().end()));
     CHECK(net.buffers()[0] == 3); // Witness has seen three first forwards
     CHECK(outputs_of(net.evaluate(s.x)) == outputs_of(train.evaluate(s.x)));
   };

@@ -34,6 +34,5 @@ TEST_CASE("update_call: is enough for an optimizer of one's own") {
   const auto start = reference_numbers<double>("optimizer/start");
   const auto gradients = reference_numbers<double>("optimizer/gradients");
   const auto after = trajectory<double>(sign_descent{});
-  for (std::size_t i = 0; i < start.size(); ++i)
-    CHECK(after[i] == start[i] - (gradients[i] > 0 ? 0.25 : -0.25));
+  for (std::size_t i = 0; i < start.size(); ++i) CHECK(after[i] == start[i] - (gradients[i] > 0 ? 0.25 : -0.25));
 }

@@ -37,8 +37,7 @@ inline std::string fault_of(const log& all, std::span<const std::byte> arena) {
   for (const entry& e : all.entries) {
     if (e.what == kind::discard) {
       for (const range& r : e.ranges)
-        for (const std::byte* p = r.begin; p < r.end; p += 4)
-          words[reinterpret_cast<std::uintptr_t>(p)].there = false;
+        for (const std::byte* p = r.begin; p < r.end; p += 4) words[reinterpret_cast<std::uintptr_t>(p)].there = false;
       continue;
     }
     clock& mine = known[e.queue];

@@ -84,8 +84,8 @@ TEST_CASE("parameters: names and shapes are those of PyTorch, from the first lay
     CHECK(reinterpret_cast<std::uintptr_t>(p.numbers.data()) % sizeof(float) == 0);
     CHECK((p.numbers.data() - b.numbers.data()) % 16 == 0); // each starts at a line
   });
-  CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight",
-                                          "2.2.weight", "3.0.weight", "3.0.bias", "4.weight", "4.bias"});
+  CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight", "2.2.weight",
+                                          "3.0.weight", "3.0.bias", "4.weight", "4.bias"});
   CHECK(leaves == std::vector<std::uint32_t>{0, 0, 2, 2, 3, 4, 5, 5, 7, 7});
   CHECK(count == decltype(b)::plan::parameters);
 }
@@ -119,16 +119,12 @@ TEST_CASE("parameters: they start as PyTorch's do") {
   CHECK(seen.size() > drawn - drawn / 500); // no two parameters are drawn from the same numbers
 }
 
-TEST_CASE(
-    "parameters: they do not depend on policy, batch and what stands in a checkpoint, but on the seed") {
-  using Plain =
-      Sequential<Linear<100, 32>, ReLU, Residual<LayerNorm<32>, Linear<32, 32, false>, Linear<32, 32, false>>,
-                 Linear<32, 25>, ReLU, Linear<25, 3>>;
+TEST_CASE("parameters: they do not depend on policy, batch and what stands in a checkpoint, but on the seed") {
+  using Plain = Sequential<Linear<100, 32>, ReLU, Residual<LayerNorm<32>, Linear<32, 32, false>, Linear<32, 32, false>>,
+                           Linear<32, 25>, ReLU, Linear<25, 3>>;
   const auto values = []<class Block>(Block b) {
     std::vector<float> list;
-    b.for_each([&](const named_parameter<float>& p) {
-      list.insert(list.end(), p.numbers.begin(), p.numbers.end());
-    });
+    b.for_each([&](const named_parameter<float>& p) { list.insert(list.end(), p.numbers.begin(), p.numbers.end()); });
     return list;
   };
   const std::vector<float> want = values(block<Net>(seed{1}));
@@ -155,7 +151,7 @@ TEST_CASE("parameters: uniform, normal, truncated normal and constant initial va
   std::map<std::string, std::vector<double>> found;
   b.for_each([&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
   detail::for_each_buffer(b.code(), std::span(b.numbers), std::span(b.buffers),
-                  [&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
+                          [&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
   REQUIRE(found.size() == 7);
   CHECK(found["0.constant"] == std::vector<double>(3, 2));
   CHECK(found["0.running_mean"] == std::vector<double>(8, 0));

@@ -103,20 +103,19 @@ template <class T>
 void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
             std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
             const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
-  q.put("matmul", {span_of(c), span_of(a), span_of(b), span_of(then.bias, c.columns), span_of(then.addend),
-                   span_of(then.mask), span_of(then.row_sums, c.rows)});
+  q.put("matmul", {span_of(c), span_of(a), span_of(b), span_of(then.bias, c.columns), span_of(then.addend), span_of(then.mask),
+                   span_of(then.row_sums, c.rows)});
   cairn::matmul(q.real(), c, a, b, form, then);
 }
 // An activation's forward reads one array, its backward the output gradient and another one.
 template <class T, class Op>
-void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input,
-                 const Op& op) {
+void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input, const Op& op) {
   q.put(name, {span_of(output, count), span_of(input, count)});
   op(q.real(), count, output, input);
 }
 template <class T, class Op>
-void put_backward(queue& q, std::string_view name, std::size_t count, T* input_gradient,
-                  const T* output_gradient, const T* read, const Op& op) {
+void put_backward(queue& q, std::string_view name, std::size_t count, T* input_gradient, const T* output_gradient, const T* read,
+                  const Op& op) {
   q.put(name, {span_of(input_gradient, count), span_of(output_gradient, count), span_of(read, count)});
   op(q.real(), count, input_gradient, output_gradient, read);
 }
@@ -149,18 +148,15 @@ void tanh_backward(queue& q, std::size_t count, T* input_gradient, const T* outp
 }
 template <class T>
 void sigmoid_forward(queue& q, std::size_t count, T* output, const T* input) {
-  put_forward(q, "sigmoid_forward", count, output, input,
-              [](auto&... given) { cairn::sigmoid_forward(given...); });
+  put_forward(q, "sigmoid_forward", count, output, input, [](auto&... given) { cairn::sigmoid_forward(given...); });
 }
 template <class T>
-void sigmoid_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient,
-                      const T* read) {
+void sigmoid_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
   put_backward(q, "sigmoid_backward", count, input_gradient, output_gradient, read,
                [](auto&... given) { cairn::sigmoid_backward(given...); });
 }
 template <class T>
-void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a,
-         const std::type_identity_t<T>* b) {
+void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   q.put("add", {span_of(sum, count), span_of(a, count), span_of(b, count)});
   cairn::add(q.real(), count, sum, a, b);
 }
@@ -186,95 +182,85 @@ void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&
   cairn::dropout(q.real(), count, output, input, rest...);
 }
 template <class T>
-void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
-                        T* statistics, const T* input, const T* weight, const T* bias) {
-  q.put("layer_norm_forward",
-        {span_of(output, rows * features), span_of(statistics, 2 * rows), span_of(input, rows * features),
-         span_of(weight, features), span_of(bias, features)});
+void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output, T* statistics, const T* input,
+                        const T* weight, const T* bias) {
+  q.put("layer_norm_forward", {span_of(output, rows * features), span_of(statistics, 2 * rows), span_of(input, rows * features),
+                               span_of(weight, features), span_of(bias, features)});
   cairn::layer_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
 }
 template <class T>
-void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
-                         const T* statistics, const T* weight) {
+void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
   const std::size_t count = rows * features;
   q.put("layer_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
-         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * rows),
-         span_of(weight, features)});
-  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient,
-                             output_gradient, input, statistics, weight);
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * rows), span_of(weight, features)});
+  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient, output_gradient, input,
+                             statistics, weight);
 }
 template <class T>
 void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
                         cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
   const std::size_t count = rows * features;
-  q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features),
-                               span_of(input, count), span_of(weight, features), span_of(bias, features)});
+  q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features), span_of(input, count),
+                               span_of(weight, features), span_of(bias, features)});
   cairn::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
 }
 template <class T>
-void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
-                         const T* input, const cairn::accumulated<T>* mean,
-                         const cairn::accumulated<T>* variance, const T* weight, const T* bias) {
+void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
+                         const cairn::accumulated<T>* mean, const cairn::accumulated<T>* variance, const T* weight,
+                         const T* bias) {
   const std::size_t count = rows * features;
-  q.put("batch_norm_evaluate",
-        {span_of(output, count), span_of(input, count), span_of(mean, features), span_of(variance, features),
-         span_of(weight, features), span_of(bias, features)});
+  q.put("batch_norm_evaluate", {span_of(output, count), span_of(input, count), span_of(mean, features),
+                                span_of(variance, features), span_of(weight, features), span_of(bias, features)});
   cairn::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
 }
 template <class T>
-void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean,
-                       T* running_variance, const T* statistics) {
-  q.put("batch_norm_update", {span_of(running_mean, features), span_of(running_variance, features),
-                              span_of(statistics, 2 * features)});
+void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics) {
+  q.put("batch_norm_update",
+        {span_of(running_mean, features), span_of(running_variance, features), span_of(statistics, 2 * features)});
   cairn::batch_norm_update(q.real(), rows, features, momentum, running_mean, running_variance, statistics);
 }
 template <class T>
 void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient,
-                         const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics,
-                         const T* weight) {
+                         cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient, const T* output_gradient,
+                         const T* input, const cairn::accumulated<T>* statistics, const T* weight) {
   const std::size_t count = rows * features;
   q.put("batch_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
-         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features),
-         span_of(weight, features)});
-  cairn::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient,
-                             output_gradient, input, statistics, weight);
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features), span_of(weight, features)});
+  cairn::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient, output_gradient,
+                             input, statistics, weight);
 }
 template <class T>
-void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
-                       const T* weight, const std::int32_t* indices) {
-  q.put("embedding_forward",
-        {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
+void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,
+                       const std::int32_t* indices) {
+  q.put("embedding_forward", {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
   cairn::embedding_forward(q.real(), count, vocabulary, width, output, weight, indices);
 }
 template <class T>
 void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        cairn::accumulated<T>* weight_gradient, const T* output_gradient,
-                        const std::int32_t* indices) {
-  q.put("embedding_backward", {span_of(weight_gradient, vocabulary * width),
-                               span_of(output_gradient, count * width), span_of(indices, count)});
+                        cairn::accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
+  q.put("embedding_backward",
+        {span_of(weight_gradient, vocabulary * width), span_of(output_gradient, count * width), span_of(indices, count)});
   cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
 }
 // Options come last, or not at all.
 template <class T, class Target, class... Options>
-void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits,
-                           const Target* targets, const Options&... options) {
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets,
+                           const Options&... options) {
   q.put("softmax_cross_entropy",
         {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
   cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
 }
 template <class T>
-void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
-                        const T* targets) {
+void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
   q.put("mean_squared_error", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
   cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
 }
 template <class T>
-void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
-                     const T* targets) {
+void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
   q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
   cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets);
 }
@@ -284,8 +270,7 @@ void l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output,
   cairn::l1(q.real(), loss, gradient, count, output, targets);
 }
 template <class T>
-void smooth_l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets,
-               double beta) {
+void smooth_l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, double beta) {
   q.put("smooth_l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
   cairn::smooth_l1(q.real(), loss, gradient, count, output, targets, beta);
 }
@@ -301,10 +286,8 @@ void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradi
 }
 
 template <class T, class Coefficients>
-void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
-          const Coefficients& c) {
-  q.put("adam", {span_of(parameters, count), span_of(mean, count), span_of(square, count),
-                 span_of(gradients, count)});
+void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const T* gradients, const Coefficients& c) {
+  q.put("adam", {span_of(parameters, count), span_of(mean, count), span_of(square, count), span_of(gradients, count)});
   cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
 }
 

@@ -42,8 +42,7 @@ struct Tempered {
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list buffers(const arguments&) { return {{"temperature", {1}, initial::constant(2)}}; }
   static void forward(auto& /*queue*/, const auto& call) {
-    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
-      call.outputs[0][i] = call.inputs[0][i] / call.buffers[0][0];
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i) call.outputs[0][i] = call.inputs[0][i] / call.buffers[0][0];
   }
   static void backward(auto& /*queue*/, const auto& call) {
     for (std::size_t i = 0; call.input_gradients && i < call.rows * call.in(0).size(); ++i)
@@ -106,8 +105,6 @@ TEST_CASE("replica_owner: a model and a trainer show the same parameters, and ta
   train.evaluate(s.x, a);
   net.evaluate(s.x, b);
   CHECK(a == b);
-  CHECK(testing::has(testing::text_of([&] { train.evaluate(std::vector<float>(7)); }),
-                     "trainer::evaluate, inputs"));
-  CHECK(testing::has(testing::text_of([&] { net.evaluate(std::vector<float>(7)); }),
-                     "model::evaluate, inputs"));
+  CHECK(testing::has(testing::text_of([&] { train.evaluate(std::vector<float>(7)); }), "trainer::evaluate, inputs"));
+  CHECK(testing::has(testing::text_of([&] { net.evaluate(std::vector<float>(7)); }), "model::evaluate, inputs"));
 }

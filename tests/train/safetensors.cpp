@@ -147,8 +147,11 @@ TEST_CASE("safetensors: torch counts batches, which is no fault") {
   const std::vector<float> ones(8, 1.0F);
   const std::vector<std::byte> count(8);
   const auto bytes = std::as_bytes(std::span<const float>(ones));
-  write_safetensors(path, {{"0.weight", "F32", {8}, bytes}, {"0.bias", "F32", {8}, bytes}, {"0.running_mean", "F32", {8}, bytes},
-                           {"0.running_var", "F32", {8}, bytes}, {"0.num_batches_tracked", "I64", {}, count}});
+  write_safetensors(path, {{"0.weight", "F32", {8}, bytes},
+                           {"0.bias", "F32", {8}, bytes},
+                           {"0.running_mean", "F32", {8}, bytes},
+                           {"0.running_var", "F32", {8}, bytes},
+                           {"0.num_batches_tracked", "I64", {}, count}});
   model<Sequential<BatchNorm1d<8>>, batch<6>> net{};
   CHECK(load_weights(net, path).is_all());
   CHECK(net.buffer("0.running_mean")[3] == 1);

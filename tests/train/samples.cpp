@@ -28,8 +28,7 @@ using column_major = xt::xarray<float, xt::layout_type::column_major>;
 } // namespace
 
 TEST_CASE("samples: what numbers are") {
-  static_assert(numbers<std::vector<float>> && numbers<std::span<const float>> &&
-                numbers<std::array<int, 3>>);
+  static_assert(numbers<std::vector<float>> && numbers<std::span<const float>> && numbers<std::array<int, 3>>);
   static_assert(numbers<tensor_view<const double>> && numbers<row_major> && numbers<xt::xtensor<float, 2>>);
   static_assert(!numbers<std::list<float>> && !numbers<float> && !numbers<std::vector<std::string>>);
   static_assert(std::is_same_v<detail::number_of<std::span<const float>>, float>);
@@ -55,8 +54,7 @@ TEST_CASE("samples: every kind of array is read in place and gives the same bits
   CHECK(t.step(tensor, y) == want);
   CHECK(t.step(xt::adapt(s.x, std::array<std::size_t, 2>{4, 10}), y) == want);
   CHECK(t.step(as_view(array), y) == want);
-  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) ==
-        want); // one axis: all the numbers
+  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) == want); // one axis: all the numbers
 }
 
 TEST_CASE("samples: targets may be any integers") {
@@ -116,7 +114,7 @@ TEST_CASE("samples: rows are counted, and errors say where") {
   CHECK(detail::count_rows(std::vector<float>(12), shape{4}, 3, "here") == 3);
   CHECK(has(text_of([] { detail::count_rows(std::vector<float>(13), shape{4}, 9, "here"); }),
             "here: expected samples of 4 numbers, found 13 numbers"));
-  CHECK(has(text_of([] { detail::count_rows(std::vector<float>(16), shape{4}, 3, "here"); }),
-            "here: expected at most 3 samples"));
+  CHECK(
+      has(text_of([] { detail::count_rows(std::vector<float>(16), shape{4}, 3, "here"); }), "here: expected at most 3 samples"));
   CHECK(has(text_of([] { detail::count_rows(std::vector<float>(), shape{4}, 3, "here"); }), "found 0 numbers"));
 }

@@ -38,8 +38,8 @@ using testing::text_of;
 
 namespace {
 
-using Net = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Dropout<>, Repeat<2, Residual<Linear<8, 8>, ReLU>>,
-                       Linear<8, classes>>;
+using Net =
+    Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Dropout<>, Repeat<2, Residual<Linear<8, 8>, ReLU>>, Linear<8, classes>>;
 template <class Model, class Optimizer = AdamW>
 using training = trainer<Model, CrossEntropyLoss, Optimizer, batch<8>>;
 using plain = training<Net>;
@@ -177,8 +177,9 @@ TEST_CASE("saved_state: ranks stop after any step and go on with the same bits")
   const auto fault = [&](const char* state, std::size_t micro_batches) {
     return text_of([&] { load_state(alone, batches, here.path / state, {.micro_batches = micro_batches}); });
   };
-  CHECK(has(fault("2", 1), "saved with 2 ranks and 1 micro-batches in a step, found 1 ranks and state_options::micro_batches = 1: "
-                           "a step would see other samples; make ranks x micro-batches 2"));
+  CHECK(has(fault("2", 1),
+            "saved with 2 ranks and 1 micro-batches in a step, found 1 ranks and state_options::micro_batches = 1: "
+            "a step would see other samples; make ranks x micro-batches 2"));
   CHECK(has(fault("3", 2), "saved by 2 ranks in the middle of epoch 1, found 1, which share the samples otherwise"));
   CHECK(fault("4", 2).empty());
   CHECK(everything(alone) == after[4]);
@@ -228,8 +229,8 @@ TEST_CASE("saved_state: what does not go on as it was is refused, and nothing ha
   plain same{adamw, {.learning_rate = falling, .clip = {1}}};
   auto other_order = reading(d, 6);
   CHECK(has(text_of([&] { load_state(same, other_order, path); }), "would read other samples in epoch 0"));
-  const tensor_dataset<float, int> fewer{
-      shape{features}, std::vector(d.s.x.begin(), d.s.x.begin() + 16 * features), 1, std::vector(d.s.y.begin(), d.s.y.begin() + 16)};
+  const tensor_dataset<float, int> fewer{shape{features}, std::vector(d.s.x.begin(), d.s.x.begin() + 16 * features), 1,
+                                         std::vector(d.s.y.begin(), d.s.y.begin() + 16)};
   loader short_one{fewer, sampler{sampler_options{.seed = 5}}, batch<8>{}};
   CHECK(has(text_of([&] { load_state(same, short_one, path); }), "expected a loader of 4 batches an epoch, found 2"));
   CHECK(same.steps() == 0);

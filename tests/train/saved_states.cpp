@@ -46,9 +46,7 @@ struct digits {
   samples<> s{20, 3}; // three batches an epoch
   tensor_dataset<float, int> data{shape{features}, s.x, 1, s.y};
 };
-auto reading(const digits& d) {
-  return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
-}
+auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }
 std::vector<std::string> names_in(const std::filesystem::path& where) {
   std::vector<std::string> out;
@@ -149,8 +147,8 @@ TEST_CASE("saved_states: a run of fit that is interrupted anywhere ends as one t
     saved_states_options chosen{.monitor = "val_loss", .say = [&](const std::string& line) { lines.push_back(line); }};
     plain first{adamw, {.seed = 1}};
     auto part = reading(d);
-    const auto a = fit(first, part, options, said{losses}, early_stopping{patience}, saved_states{here.path, chosen},
-                       ends_behind{stop});
+    const auto a =
+        fit(first, part, options, said{losses}, early_stopping{patience}, saved_states{here.path, chosen}, ends_behind{stop});
     CHECK(a.interrupted);
     CHECK(a.why == "a rank asked to stop");
     CHECK(a.steps == stop);

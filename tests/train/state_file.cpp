@@ -58,5 +58,6 @@ TEST_CASE("state_file: of two long texts the place is shown where they part") {
   CHECK(detail::where_they_differ("Linear<3, 4>", "Linear<3, 5>") == "expected Linear<3, 4>, found Linear<3, 5>");
   const std::string same(200, 'x'), long_end(300, 'y');
   const std::string text = detail::where_they_differ(same + "A" + long_end, same + "B");
-  CHECK(text == "expected ..." + std::string(24, 'x') + "A" + std::string(75, 'y') + "..., found ..." + std::string(24, 'x') + "B");
+  CHECK(text ==
+        "expected ..." + std::string(24, 'x') + "A" + std::string(75, 'y') + "..., found ..." + std::string(24, 'x') + "B");
 }

@@ -36,8 +36,7 @@ std::string compared(const std::vector<step_facts>& ranks) {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs is named with its ranks", T,
-                   float, double) {
+TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs is named with its ranks", T, float, double) {
   const step_facts same{.steps = ~std::uint64_t{0},
                         .micro_batches = 3,
                         .learning_rate = 1.0 / 3,
@@ -49,17 +48,15 @@ TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs 
   ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333333148; // the same number
   CHECK(compared<T>(ranks) == "");
   ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333334;
-  CHECK(compared<T>(ranks).find(
-            "expected the same learning rate on every rank, found 0.3333333333333333 on rank 0, "
-            "0.3333333333333334 on rank 3, 0.3333333333333334 on rank 4; set it") != std::string::npos);
+  CHECK(compared<T>(ranks).find("expected the same learning rate on every rank, found 0.3333333333333333 on rank 0, "
+                                "0.3333333333333334 on rank 3, 0.3333333333333334 on rank 4; set it") != std::string::npos);
   ranks[0].steps = 7; // named before the rate
   CHECK(compared<T>(ranks).find("expected the same number of steps so far on every rank, found 7 on rank 0, "
                                 "18446744073709551615 on rank 1") != std::string::npos);
   ranks.assign(5, same);
   ranks[4].parameters ^= 1;
-  CHECK(
-      compared<T>(ranks).find("18446462603027742721 on rank 0, 18446462603027742720 on rank 4; something") !=
-      std::string::npos);
+  CHECK(compared<T>(ranks).find("18446462603027742721 on rank 0, 18446462603027742720 on rank 4; something") !=
+        std::string::npos);
 }
 
 TEST_CASE("step_facts: each fact is found") {

@@ -25,8 +25,7 @@ using gradients_for = step_gradients<Plan, buckets<Plan>, loopback, float, cpu>;
 
 } // namespace
 
-TEST_CASE(
-    "step_gradients: they lie in one buffer behind the facts of the ranks, aligned, and buckets cover them") {
+TEST_CASE("step_gradients: they lie in one buffer behind the facts of the ranks, aligned, and buckets cover them") {
   using plan = blueprint_of<Net, 4>;
   using gradients = gradients_for<plan>;
   cpu device;

@@ -32,54 +32,37 @@ std::string said(step_guard& guard, const auto& step, int& abandoned) {
 
 } // namespace
 
-TEST_CASE(
-    "step_guard: a step that fails early leaves nothing, one that fails late is given up, or is the last") {
+TEST_CASE("step_guard: a step that fails early leaves nothing, one that fails late is given up, or is the last") {
   step_guard guard;
   int abandoned = 0;
-  CHECK(said(
-            guard, [] {}, abandoned) == "");
-  CHECK(said(
-            guard, [] { throw std::runtime_error("early"); }, abandoned) == "early");
+  CHECK(said(guard, [] {}, abandoned) == "");
+  CHECK(said(guard, [] { throw std::runtime_error("early"); }, abandoned) == "early");
   CHECK(abandoned == 0);
   const auto late = [&](bool is_final) {
     guard.enter(is_final);
     throw std::runtime_error("late");
   };
-  CHECK(said(
-            guard, [&] { late(false); }, abandoned) == "late");
+  CHECK(said(guard, [&] { late(false); }, abandoned) == "late");
   CHECK(abandoned == 1);
-  CHECK(said(
-            guard, [] { throw std::runtime_error("early"); }, abandoned) == "early");
+  CHECK(said(guard, [] { throw std::runtime_error("early"); }, abandoned) == "early");
   CHECK(abandoned == 1);
-  CHECK(said(
-            guard, [&] { late(true); }, abandoned) == "late");
+  CHECK(said(guard, [&] { late(true); }, abandoned) == "late");
   CHECK(abandoned == 2);
   CHECK(said(
             guard, [] { FAIL("it ran"); }, abandoned)
             .find("expected synchronize() on every rank before the next step, "
                   "as one has failed: late") != std::string::npos);
   guard.clear();
-  CHECK(said(
-            guard, [] {}, abandoned) == "");
+  CHECK(said(guard, [] {}, abandoned) == "");
 }
 
 TEST_CASE("step_guard: what concerns other ranks says in which step, and stays of its kind") {
   step_guard guard;
-  const auto lose = [&] {
-    return guard.run(
-        3, []() -> double { throw rank_lost("gone"); }, [] {});
-  };
+  const auto lose = [&] { return guard.run(3, []() -> double { throw rank_lost("gone"); }, [] {}); };
   CHECK_THROWS_AS(lose(), rank_lost);
-  CHECK_THROWS_WITH(
-      lose(),
-      "trainer, step 3: gone; the job is over, unless every rank catches this and calls synchronize()");
-  const auto wait = [&] {
-    return guard.run(
-        4, []() -> double { throw deadline_error("late"); }, [] {});
-  };
+  CHECK_THROWS_WITH(lose(), "trainer, step 3: gone; the job is over, unless every rank catches this and calls synchronize()");
+  const auto wait = [&] { return guard.run(4, []() -> double { throw deadline_error("late"); }, [] {}); };
   CHECK_THROWS_AS(wait(), deadline_error);
   CHECK_THROWS_WITH(wait(), doctest::Contains("trainer, step 4: late"));
-  CHECK_THROWS_AS(guard.run(
-                      5, []() -> double { throw 7; }, [] {}),
-                  int);
+  CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, [] {}), int);
 }

@@ -16,8 +16,7 @@ using namespace cairn;
 TEST_CASE("taken_loss: targets for another number of samples are refused before anything runs") {
   const std::vector<int> labels{1, 2, 0};
   detail::check_targets<CrossEntropyLoss, float>(3, labels, 1, 8);
-  const std::string text =
-      testing::text_of([&] { detail::check_targets<CrossEntropyLoss, float>(4, labels, 1, 8); });
+  const std::string text = testing::text_of([&] { detail::check_targets<CrossEntropyLoss, float>(4, labels, 1, 8); });
   CHECK(testing::has(text, "targets for 4 samples"));
   CHECK(testing::has(text, "found 3"));
 }
@@ -28,11 +27,9 @@ TEST_CASE("taken_loss: the mean over the samples, with a derivative unless nobod
   const std::array<float, 4> target{1, 0, 3, 2};
   std::array<float, 4> gradient{};
   const shape two{2};
-  const double loss =
-      detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(), gradient.data());
+  const double loss = detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(), gradient.data());
   CHECK(loss == doctest::Approx(2));
   CHECK(gradient[1] == doctest::Approx(1));
   CHECK(gradient[0] == 0);
-  CHECK(detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(),
-                                   static_cast<float*>(nullptr)) == loss);
+  CHECK(detail::take_loss(MSELoss{}, device.compute(), 2, two, target, output.data(), static_cast<float*>(nullptr)) == loss);
 }

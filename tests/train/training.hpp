@@ -24,12 +24,11 @@ namespace testing {
 inline constexpr std::size_t features = 10, classes = 4;
 
 // The last Linear inside the block reads what Dropout makes, so the block's forward really runs again.
-using Net = cairn::Sequential<
-    cairn::Linear<features, 16>, cairn::ReLU,
-    cairn::Repeat<2, cairn::Residual<cairn::LayerNorm<16>, cairn::Linear<16, 16>, cairn::ReLU>>,
-    cairn::checkpoint<cairn::recompute_all, cairn::Sequential<cairn::Linear<16, 16>, Witness,
-                                                              cairn::Dropout<>, cairn::Linear<16, 16>>>,
-    cairn::Linear<16, classes>>;
+using Net = cairn::Sequential<cairn::Linear<features, 16>, cairn::ReLU,
+                              cairn::Repeat<2, cairn::Residual<cairn::LayerNorm<16>, cairn::Linear<16, 16>, cairn::ReLU>>,
+                              cairn::checkpoint<cairn::recompute_all, cairn::Sequential<cairn::Linear<16, 16>, Witness,
+                                                                                        cairn::Dropout<>, cairn::Linear<16, 16>>>,
+                              cairn::Linear<16, classes>>;
 
 inline constexpr cairn::SGD momentum{.learning_rate = 0.1, .momentum = 0.9};
 
@@ -42,8 +41,7 @@ struct samples {
   samples(std::size_t rows, std::uint32_t stream) : x(rows * features), y(rows) {
     const cairn::random_key key{.seed = 11, .step = 0, .position = stream};
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<T>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r)
-      y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % classes);
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % classes);
   }
 };
 
@@ -64,8 +62,6 @@ std::string text_of(F&& f) {
   return {};
 }
 
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 } // namespace testing

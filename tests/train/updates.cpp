@@ -21,8 +21,8 @@ struct noted {
   std::size_t states() const { return kept; }
   template <class Queue, class T>
   void update(Queue&, const update_call<T>& call) const {
-    calls.push_back({static_cast<double>(call.count), static_cast<double>(call.gradients[0]), call.scale,
-                     call.is_special ? 1.0 : 0.0});
+    calls.push_back(
+        {static_cast<double>(call.count), static_cast<double>(call.gradients[0]), call.scale, call.is_special ? 1.0 : 0.0});
     call.parameters[0] -= static_cast<T>(call.learning_rate) * call.gradients[0];
     call.states[0][0] += 1;
   }
@@ -67,8 +67,7 @@ TEST_CASE("updates: another optimizer needs as many states") {
   u.change(other);
   CHECK(u.optimizer().learning_rate == 0.5);
   other.kept = 2;
-  CHECK_THROWS_WITH_AS(u.change(other),
-                       doctest::Contains("an optimizer of 1 states, as before, found one of 2"), input_error);
+  CHECK_THROWS_WITH_AS(u.change(other), doctest::Contains("an optimizer of 1 states, as before, found one of 2"), input_error);
   other.kept = 1;
   other.learning_rate = -1;
   CHECK_THROWS_AS(u.change(other), input_error);

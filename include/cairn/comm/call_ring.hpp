@@ -23,9 +23,7 @@ struct rank_call {
   void* data = nullptr;  // this rank's span
   std::size_t count = 0; // elements; bytes for a broadcast
 
-  bool matches(const rank_call& other) const {
-    return what == other.what && root == other.root && count == other.count;
-  }
+  bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {
     if (what == kind::broadcast) return 1;
     return what == kind::sum_float ? sizeof(float) : sizeof(double);
@@ -74,9 +72,7 @@ public:
   bool has_room(std::uint64_t call) const { return call < capacity_ || over(call - capacity_); }
 
   // What the rank asked for. To be read only between its post() and the end of the call.
-  const rank_call& asked(int rank, std::uint64_t call) const {
-    return lane_of(rank).posted[call % capacity_];
-  }
+  const rank_call& asked(int rank, std::uint64_t call) const { return lane_of(rank).posted[call % capacity_]; }
 
   // By the rank itself, if there is room. True for the last rank to post this call: it has to publish it, and
   // sees all that the others wrote before their post().
@@ -128,8 +124,7 @@ public:
   void carry_out(const piece& taken) const {
     const auto what = asked(0, taken.call).what;
     if (taken.first == taken.last) return; // an empty span may have no address
-    if (what == rank_call::kind::sum_float)
-      sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
+    if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
     else if (what == rank_call::kind::sum_double)
       sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
@@ -181,8 +176,7 @@ private:
 
   void broadcast(const spans<std::byte>& bytes, int root, const piece& taken) const {
     for (int rank = 0; rank < size_; ++rank)
-      if (rank != root)
-        std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
+      if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
   }
 
   lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }

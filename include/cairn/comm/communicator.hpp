@@ -34,9 +34,7 @@ struct queue_of_any_device {};
 // Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
 // It must not outlive its span or its communicator.
 template <class P, class Queue = detail::queue_of_any_device>
-concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) {
-  p.wait(queue);
-};
+concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
 
 namespace detail {
 
@@ -85,9 +83,8 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
 template <class C, class Queue = detail::queue_of_any_device>
-concept communicator =
-    detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
-    detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
+concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
+                       detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
 namespace detail {
 
@@ -102,7 +99,6 @@ std::size_t ranks_here(const C& comm) {
 
 // What C's all_reduce of a span of T returns: to keep one for each bucket.
 template <class C, class T, class Queue = detail::queue_of_any_device>
-using pending_of =
-    decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
+using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
 
 } // namespace cairn

@@ -44,8 +44,7 @@ public:
   class [[nodiscard]] ticket {
   public:
     ticket() = default;
-    ticket(ticket&& other) noexcept
-        : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
+    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
     ticket& operator=(ticket&& other) noexcept {
       inner_ = std::move(other.inner_);
       fails_ = std::exchange(other.fails_, false);
@@ -73,7 +72,11 @@ public:
 
   int rank() const { return inner_.rank(); }
   int size() const { return inner_.size(); }
-  int local_size() const requires detail::knows_its_machine<Inner> { return inner_.local_size(); }
+  int local_size() const
+    requires detail::knows_its_machine<Inner>
+  {
+    return inner_.local_size();
+  }
 
   template <class Queue>
   auto all_reduce(Queue& queue, std::span<float> span) {
@@ -88,7 +91,11 @@ public:
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
 
-  void recover() requires requires(Inner& inner) { inner.recover(); } { inner_.recover(); }
+  void recover()
+    requires requires(Inner& inner) { inner.recover(); }
+  {
+    inner_.recover();
+  }
 
 private:
   template <class Start>
@@ -96,8 +103,7 @@ private:
     const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
     if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
     if (now == injected_fault::kind::fails_to_start)
-      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) +
-                  " fails to start, as was asked for");
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
     return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
   }
 

@@ -30,9 +30,7 @@ public:
       open_ = std::exchange(other.open_, false);
       return *this;
     }
-    ~ticket() {
-      assert((!open_ || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
-    }
+    ~ticket() { assert((!open_ || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for"); }
 
     template <class Queue>
     void wait(Queue&) {
@@ -60,8 +58,7 @@ public:
 
   template <class Queue>
   ticket broadcast(Queue&, std::span<std::byte>, int root) {
-    if (root != 0)
-      throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
+    if (root != 0) throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
     return ticket(true);
   }
 };

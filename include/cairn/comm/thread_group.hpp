@@ -38,8 +38,7 @@ namespace cairn::detail {
 class thread_group {
 public:
   thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
-      : deadline_(deadline), calls_(size, capacity),
-        ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+      : deadline_(deadline), calls_(size, capacity), ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
     if (size == 1) return;
     try {
       for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
@@ -61,9 +60,8 @@ public:
     const std::uint64_t call = calls_.started(rank);
     if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
     if (!calls_.has_room(call))
-      throw input_error(
-          prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
-          " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
+      throw input_error(prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
+                        " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
     if (calls_.post(rank, asked)) make_ready(call);
     if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
@@ -141,7 +139,9 @@ public:
   void leave(int rank) {
     go_away(rank, presence::returned);
     if (dropped_by_.load() == rank) fail(dropped_text());
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     waiters_.notify_all(); // those that recover
   }
 
@@ -151,8 +151,7 @@ public:
       const std::lock_guard lock(mutex_);
       if (!thrown_) {
         thrown_ = std::move(thrown);
-        thrown_text_ =
-            "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
+        thrown_text_ = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
       }
     }
     fail("rank " + std::to_string(rank) + " threw: " + what);
@@ -209,8 +208,8 @@ private:
     const rank_call& first = calls_.asked(0, call);
     for (int rank = 1; rank < size(); ++rank)
       if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
-        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " +
-                    first.text() + " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
+        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " + first.text() +
+                        " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
                     fault_kind::different);
     const std::uint64_t pieces = calls_.publish(call);
     if (size() == 1) { // no other threads: the call is over before it has returned
@@ -219,8 +218,7 @@ private:
     }
     // A rank that waits for this call has nothing else to do: a small call is left to it alone.
     bool awaited = false;
-    for (int rank = 0; rank < size(); ++rank)
-      awaited = awaited || state_of(rank).waits_before.load() > call;
+    for (int rank = 0; rank < size(); ++rank) awaited = awaited || state_of(rank).waits_before.load() > call;
     if (awaited) wake(waiting_, waiters_);
     if (!awaited || pieces > 1) wake(idle_, idlers_, pieces > 1);
   }
@@ -229,7 +227,9 @@ private:
   // the notice not to come too early.
   void wake(const std::atomic<int>& sleepers, std::condition_variable& bed, bool all = true) {
     if (sleepers.load() == 0) return;
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     all ? bed.notify_all() : bed.notify_one();
   }
 
@@ -237,9 +237,8 @@ private:
   bool sleep(int rank, std::uint64_t call, clock::time_point give_up) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1);
-    const bool woken = waiters_.wait_until(lock, give_up, [&] {
-      return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1));
-    });
+    const bool woken = waiters_.wait_until(
+        lock, give_up, [&] { return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1)); });
     waiting_.fetch_sub(1);
     return woken;
   }
@@ -297,8 +296,7 @@ private:
     state_of(rank).where.store(where);
     any_away_.store(true);
     for (int other = 0; other < size(); ++other)
-      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls)
-        fail(away_text(rank, other, calls));
+      if (const std::uint64_t calls = calls_.started(rank); calls_.started(other) > calls) fail(away_text(rank, other, calls));
   }
   void check_that_none_is_away(int rank, std::uint64_t call) {
     for (int other = 0; other < size(); ++other)
@@ -321,16 +319,16 @@ private:
   }
 
   std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
-    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " +
-           std::to_string(call + 1) + ", " + asked.text() + ": ";
+    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " + std::to_string(call + 1) +
+           ", " + asked.text() + ": ";
   }
   std::string dropped_text() const {
     return "rank " + std::to_string(dropped_by_.load()) + " gave up a call without waiting for it";
   }
   std::string away_text(int rank, int other, std::uint64_t calls) const {
     const bool returned = state_of(rank).where.load() == presence::returned;
-    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") +
-           std::to_string(calls) + " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
+    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") + std::to_string(calls) +
+           " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
   }
   std::string late_text(std::uint64_t call) const {
     if (dropped_by_.load() >= 0) return dropped_text();
@@ -338,8 +336,7 @@ private:
     std::string late;
     for (int rank = 0; rank < size(); ++rank)
       if (const std::uint64_t calls = calls_.started(rank); calls <= call)
-        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) +
-                " calls started)";
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
     const std::string number = "call " + std::to_string(call + 1);
     if (late.empty()) return number + " was started by all ranks, but was not over" + within;
     return number + " was not started by " + late + within;

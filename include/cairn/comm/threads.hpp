@@ -37,8 +37,7 @@ public:
   class [[nodiscard]] ticket {
   public:
     ticket() = default;
-    ticket(ticket&& other) noexcept
-        : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
+    ticket(ticket&& other) noexcept : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
     ticket& operator=(ticket&& other) noexcept {
       ticket replaced(std::move(*this));
       group_ = std::exchange(other.group_, nullptr);
@@ -63,8 +62,7 @@ public:
 
   private:
     friend class thread_rank;
-    ticket(thread_group& group, int rank, std::uint64_t call)
-        : group_(&group), rank_(rank), call_(call) {}
+    ticket(thread_group& group, int rank, std::uint64_t call) : group_(&group), rank_(rank), call_(call) {}
 
     thread_group* group_ = nullptr;
     int rank_ = 0;
@@ -91,7 +89,7 @@ public:
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
       throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
-                  std::to_string(size() - 1));
+                        std::to_string(size() - 1));
     return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
 

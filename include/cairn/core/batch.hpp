@@ -13,8 +13,7 @@ namespace detail {
 struct batch_message {
   template <class Batch>
   static constexpr bool right() {
-    static_assert(Batch::asked > 0,
-                  "batch: a batch needs room for at least one sample; write batch<1> or more");
+    static_assert(Batch::asked > 0, "batch: a batch needs room for at least one sample; write batch<1> or more");
     static_assert(Batch::asked <= Batch::most, "batch: a batch has room for at most 4294967296 samples");
     return Batch::asked > 0 && Batch::asked <= Batch::most;
   }

@@ -71,9 +71,8 @@ constexpr bool refuse() {
 struct joint_message {
   template <class Joint>
   static constexpr bool right() {
-    static_assert(is_right<Joint>,
-                  "Sequential: the layer at this position does not accept what the layer before it produces; "
-                  "see joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(is_right<Joint>, "Sequential: the layer at this position does not accept what the layer before it produces; "
+                                   "see joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }
 };

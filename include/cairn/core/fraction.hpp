@@ -13,9 +13,7 @@ struct fraction {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
 
-  constexpr operator double() const {
-    return static_cast<double>(numerator) / static_cast<double>(denominator);
-  }
+  constexpr operator double() const { return static_cast<double>(numerator) / static_cast<double>(denominator); }
 };
 
 template <std::int64_t N>

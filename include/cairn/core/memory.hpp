@@ -12,9 +12,7 @@ inline constexpr std::size_t alignment = 64;
 
 namespace detail {
 
-constexpr std::size_t align_up(std::size_t bytes, std::size_t to = alignment) {
-  return (bytes + to - 1) / to * to;
-}
+constexpr std::size_t align_up(std::size_t bytes, std::size_t to = alignment) { return (bytes + to - 1) / to * to; }
 
 } // namespace detail
 

@@ -40,7 +40,6 @@ struct leaves_of<pack<Types...>> {
 
 // The type at a position of a pack.
 template <std::size_t Position, class Pack>
-using pack_element = typename decltype(find<Position>(
-    static_cast<typename leaves_of<Pack>::type*>(nullptr)))::type;
+using pack_element = typename decltype(find<Position>(static_cast<typename leaves_of<Pack>::type*>(nullptr)))::type;
 
 } // namespace cairn::detail

@@ -43,8 +43,7 @@ struct tensor {
   constexpr tensor() = default;
   constexpr tensor(const shape& s) : extents(s) {}
   constexpr tensor(std::initializer_list<std::size_t> list) : extents(list) {}
-  constexpr tensor(std::string_view called, const shape& s, initial starts = {})
-      : extents(s), name(called), start(starts) {}
+  constexpr tensor(std::string_view called, const shape& s, initial starts = {}) : extents(s), name(called), start(starts) {}
 
   // The same with another element type.
   constexpr tensor of(element e) const {
@@ -82,8 +81,7 @@ struct tensor {
 
   // May one stand where the other is expected? Names and initial values do not count.
   constexpr bool operator==(const tensor& other) const {
-    return extents == other.extents && type == other.type && per_batch == other.per_batch &&
-           has_gradient == other.has_gradient;
+    return extents == other.extents && type == other.type && per_batch == other.per_batch && has_gradient == other.has_gradient;
   }
 };
 
@@ -194,8 +192,7 @@ struct arguments {
 
   // Is there a constant of this index with the extents and the element type of this tensor?
   constexpr bool has_constant(std::size_t index, const tensor& like) const {
-    return index < of_network->count && (*of_network)[index].extents == like.extents &&
-           (*of_network)[index].type == like.type;
+    return index < of_network->count && (*of_network)[index].extents == like.extents && (*of_network)[index].type == like.type;
   }
 };
 

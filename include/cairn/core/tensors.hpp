@@ -26,9 +26,7 @@ struct tensors {
   T* operator[](std::size_t k) const { return as<std::remove_const_t<T>>(k); }
   // Of a tensor of integers, or of sums.
   like<std::int32_t>* integers(std::size_t k) const { return as<std::int32_t>(k); }
-  like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const {
-    return as<accumulated<std::remove_const_t<T>>>(k);
-  }
+  like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const { return as<accumulated<std::remove_const_t<T>>>(k); }
   template <class U>
   like<U>* as(std::size_t k) const {
     if (block == nullptr || !detail::contains(there, k)) return nullptr;
@@ -38,7 +36,11 @@ struct tensors {
   // Is any of them there?
   explicit operator bool() const { return block != nullptr && there != 0; }
 
-  tensors<const T> to_read() const requires(!std::is_const_v<T>) { return {block, offsets, there}; }
+  tensors<const T> to_read() const
+    requires(!std::is_const_v<T>)
+  {
+    return {block, offsets, there};
+  }
 };
 
 } // namespace cairn

@@ -25,13 +25,12 @@ struct matrix {
 
   constexpr matrix() = default;
   constexpr matrix(T* first, std::size_t r, std::size_t c) : matrix(first, r, c, c) {}
-  constexpr matrix(T* first, std::size_t r, std::size_t c, std::size_t s)
-      : data(first), rows(r), columns(c), stride(s) {}
+  constexpr matrix(T* first, std::size_t r, std::size_t c, std::size_t s) : data(first), rows(r), columns(c), stride(s) {}
 
   // A view to write through is also a view to read through.
   template <class U>
-  requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) constexpr matrix(matrix<U> other)
-      : matrix(other.data, other.rows, other.columns, other.stride) {}
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  constexpr matrix(matrix<U> other) : matrix(other.data, other.rows, other.columns, other.stride) {}
 
   constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
@@ -44,14 +43,12 @@ public:
   using value_type = std::remove_const_t<T>;
 
   constexpr tensor_view() = default;
-  constexpr tensor_view(T* data, std::size_t rows, const shape& sample)
-      : data_(data), rows_(rows), sample_shape_(sample) {}
+  constexpr tensor_view(T* data, std::size_t rows, const shape& sample) : data_(data), rows_(rows), sample_shape_(sample) {}
 
   // A view to write through is also a view to read through.
   template <class U>
-  requires(std::is_same_v<const U, T> &&
-           !std::is_same_v<U, T>) constexpr tensor_view(const tensor_view<U>& other)
-      : tensor_view(other.data(), other.rows(), other.sample_shape()) {}
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  constexpr tensor_view(const tensor_view<U>& other) : tensor_view(other.data(), other.rows(), other.sample_shape()) {}
 
   constexpr T* data() const { return data_; }
   constexpr std::size_t rows() const { return rows_; }

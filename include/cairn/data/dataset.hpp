@@ -49,8 +49,7 @@ template <class D>
 constexpr bool answers_shapes = requires(const D& d) {
   requires !are_several<typename D::input_type>;
   { d.sample_shape() } -> std::convertible_to<shape>;
-}
-|| requires(const D& d) {
+} || requires(const D& d) {
   requires are_several<typename D::input_type>;
   { d.sample_shapes() } -> std::convertible_to<input_shapes<typename D::input_type>>;
 };
@@ -58,8 +57,7 @@ template <class D, class Inputs>
 constexpr bool reads_into = false;
 template <class D, class... Inputs>
 constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
-  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()...,
-         std::declval<std::span<typename D::target_type>&>());
+  d.read(std::size_t{}, std::declval<std::span<Inputs>&>()..., std::declval<std::span<typename D::target_type>&>());
 };
 template <class D>
 constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
@@ -68,7 +66,7 @@ constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::inpu
 
 template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
-    detail::answers_shapes<D> && detail::reads_samples<D>;
+                  detail::answers_shapes<D> && detail::reads_samples<D>;
 
 namespace detail {
 
@@ -77,13 +75,11 @@ template <class D>
 struct checked_dataset {
   static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");
   static_assert(answers_size<D>, "dataset: needs  std::size_t size() const");
-  static_assert(answers_shapes<D>,
-                "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
-                "std::array<shape, N> sample_shapes() const");
+  static_assert(answers_shapes<D>, "dataset: needs  shape sample_shape() const;  with input_types<...> of N inputs  "
+                                   "std::array<shape, N> sample_shapes() const");
   static_assert(answers_targets<D>, "dataset: needs  std::size_t targets_per_sample() const");
-  static_assert(reads_samples<D>,
-                "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
-                "std::span<target_type> targets) const;  with input_types<...> a span for each");
+  static_assert(reads_samples<D>, "dataset: needs  void read(std::size_t i, std::span<input_type> input, "
+                                  "std::span<target_type> targets) const;  with input_types<...> a span for each");
   static constexpr bool value = true;
 };
 

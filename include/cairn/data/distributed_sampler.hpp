@@ -14,9 +14,8 @@ namespace cairn {
 // As the arguments of torch's DistributedSampler. All ranks have to pass the same.
 struct sampler_options {
   std::uint64_t seed = 0;
-  bool shuffle = true; // else the order of the dataset
-  bool drop_last =
-      false; // leave samples out until the ranks read equally much, instead of reading some twice
+  bool shuffle = true;    // else the order of the dataset
+  bool drop_last = false; // leave samples out until the ranks read equally much, instead of reading some twice
 };
 
 // Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from
@@ -48,8 +47,7 @@ public:
   distributed_sampler() = default;
   explicit distributed_sampler(sampler_options options) : options_(options) {}
   template <std::integral Epoch>
-  explicit distributed_sampler(Epoch epoch, sampler_options options = {})
-      : distributed_sampler(0, 1, epoch, options) {}
+  explicit distributed_sampler(Epoch epoch, sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
 
   std::uint64_t epoch() const { return epoch_; }
   const sampler_options& options() const { return options_; }

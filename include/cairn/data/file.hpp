@@ -39,7 +39,7 @@ public:
 
   // Bytes, or no_size where it is not open or is no ordinary file.
   std::uint64_t size() const {
-    struct stat facts {};
+    struct stat facts{};
     if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
     if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
     errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
@@ -91,8 +91,8 @@ void replace_file(const std::string& path, Write&& write) {
   const auto fail = [&](const char* what) {
     const int reason = errno;
     if (ours) std::remove(part.c_str());
-    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path +
-                     "': " + std::strerror(reason) + ". Its folder must exist, be writable and have room.");
+    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path + "': " + std::strerror(reason) +
+                     ". Its folder must exist, be writable and have room.");
   };
 
   open_file file(part, O_WRONLY | O_CREAT | O_EXCL);

@@ -39,9 +39,8 @@ struct idx_array {
 namespace detail {
 
 template <class T>
-concept idx_element =
-    std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
-    std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
+concept idx_element = std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+                      std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
 
 template <idx_element T>
 inline constexpr unsigned idx_code = std::same_as<T, std::uint8_t>   ? 0x08
@@ -99,18 +98,17 @@ struct idx_header {
 
 // Checks everything there is to check, from the first idx_header_limit bytes of a file (or all of a shorter one) and its
 // size, so that no memory is asked for on the word of a damaged file.
-inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size,
-                                   unsigned code, std::size_t element_bytes, const std::string& name) {
+inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
+                                   std::size_t element_bytes, const std::string& name) {
   const auto cut_short = [&](std::uint64_t needed) {
-    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header",
-              "the end of the file", "the file was cut short: get it again");
+    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
+              "the file was cut short: get it again");
   };
   if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
     idx_fault(name, 0, "an IDX file", "a gzip file", "gunzip it first");
   if (start.size() < 4) cut_short(4);
   if (start[0] != 0 || start[1] != 0)
-    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file",
-              std::to_string(start[0]) + " " + std::to_string(start[1]),
+    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
               "this is no IDX file: check the path");
   if (start[2] != code)
     idx_fault(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
@@ -134,18 +132,16 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   std::uint64_t bytes = element_bytes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (extents[axis] > available / bytes)
-      idx_fault(name, 4 + 4 * axis,
-                "extents whose product fits the " + std::to_string(available) + " bytes of data",
+      idx_fault(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
                 "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
                 "the file was cut short or is damaged: get it again");
     bytes *= extents[axis];
   }
   if (bytes != available)
-    idx_fault(name, header.bytes + bytes, "the end of the file",
-              std::to_string(available - bytes) + " more bytes", "the file is damaged: get it again");
+    idx_fault(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
+              "the file is damaged: get it again");
   header.samples = static_cast<std::size_t>(extents[0]);
-  for (std::size_t axis = 1; axis < axes; ++axis)
-    header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
+  for (std::size_t axis = 1; axis < axes; ++axis) header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
   header.elements = static_cast<std::size_t>(bytes / element_bytes);
   return header;
 }
@@ -155,11 +151,9 @@ template <class T>
 idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   const auto refuse = [&] {
     std::string text = name;
-    text.append(", byte 4: expected an array that fits into memory, found ")
-        .append(std::to_string(header.elements));
+    text.append(", byte 4: expected an array that fits into memory, found ").append(std::to_string(header.elements));
     text.append(" elements of ").append(std::to_string(sizeof(T))).append(" bytes");
-    throw input_error(text.append(
-        "; split the file, or write a dataset that reads samples from it when they are asked for"));
+    throw input_error(text.append("; split the file, or write a dataset that reads samples from it when they are asked for"));
   };
   idx_array<T> room{header.samples, header.sample_shape, {}};
   try {
@@ -178,13 +172,11 @@ idx_array<T> idx_room(const idx_header& header, const std::string& name) {
 // name, the byte, what was expected there and what was found; input_error where a sound file is larger than the memory.
 template <detail::idx_element T>
 idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
-  const auto start =
-      file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
+  const auto start = file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
   const auto header = detail::parse_idx_header(start, file.size(), detail::idx_code<T>, sizeof(T), name);
   auto result = detail::idx_room<T>(header, name);
   const std::uint8_t* from = file.data() + header.bytes;
-  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T))
-    result.values[i] = detail::idx_value<T>(from);
+  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T)) result.values[i] = detail::idx_value<T>(from);
   return result;
 }
 
@@ -197,26 +189,24 @@ idx_array<T> read_idx(const std::string& path) {
     std::string text = path;
     text.append(": expected an IDX file, found ").append(std::strerror(errno));
     const std::string packed = path + ".gz";
-    throw file_error(text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first"
-                                                             : "; check the path"));
+    throw file_error(
+        text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first" : "; check the path"));
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes",
-                        "an error of the file system", "check the permissions and the disk");
+      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
+                        "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};
   const auto known = static_cast<std::size_t>(size < start.size() ? size : start.size());
   read(start.data(), known, 0);
-  const auto header =
-      detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
+  const auto header = detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
   auto result = detail::idx_room<T>(header, path);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
   read(bytes, header.elements * sizeof(T), header.bytes);
   if constexpr (sizeof(T) > 1)
-    for (std::size_t i = 0; i < header.elements; ++i)
-      result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
+    for (std::size_t i = 0; i < header.elements; ++i) result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
   return result;
 }
 

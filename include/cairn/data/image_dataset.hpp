@@ -30,14 +30,12 @@ public:
   using target_type = std::int32_t;
 
   // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
-                pixel_scale scale = {})
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
       : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() ||
-        pixels_.size() % image.size() != 0)
+    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
       throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
-                  std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
-                  " pixels; check the shape of an image");
+                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
+                        " pixels; check the shape of an image");
     if (!(scale.deviation > 0))
       throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
     for (std::size_t p = 0; p < values_.size(); ++p)

@@ -14,8 +14,7 @@ namespace cairn {
 // tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
 template <class... Types>
 struct input_types {
-  static_assert(sizeof...(Types) > 1,
-                "input_types: one input needs no list; write  using input_type = float");
+  static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
 };
 
 namespace detail {

@@ -82,16 +82,13 @@ public:
   loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform,
-         loader_options options = {})
-      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)),
-        options_(checked(options)), shapes_(detail::shapes_of(samples)),
-        targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
+  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, loader_options options = {})
+      : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
+        shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
     if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
-    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot)
-      buffers_.emplace_back(options_.rows, shapes_, targets_);
+    for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
   }
 
   // A temporary dataset would be gone before the first batch.
@@ -139,8 +136,8 @@ public:
   std::uint64_t fingerprint(std::uint64_t epoch) const {
     std::vector<std::size_t> facts;
     if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
-    for (const std::uint64_t fact : {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows},
-                                     std::uint64_t{options_.drop_last}, options_.seed})
+    for (const std::uint64_t fact :
+         {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
     return detail::quick_checksum(std::as_bytes(std::span{facts}));
   }
@@ -216,8 +213,7 @@ private:
                         std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
     if (options.prefetch > most_ahead)
       throw input_error("loader: expected at most " + std::to_string(most_ahead) +
-                        " batches ahead in loader_options::prefetch, found " +
-                        std::to_string(options.prefetch));
+                        " batches ahead in loader_options::prefetch, found " + std::to_string(options.prefetch));
     if (options.deadline.count() < 0)
       throw input_error("loader: expected a loader_options::deadline of 0 ms or more, found " +
                         std::to_string(options.deadline.count()) + " ms");
@@ -239,24 +235,23 @@ private:
       }
       for (const std::size_t index : indices_)
         if (index >= known)
-          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) +
-                            ", found " + std::to_string(index));
+          throw input_error("loader: expected the sampler to name samples below " + std::to_string(known) + ", found " +
+                            std::to_string(index));
       if (indices_.size() != expected)
         throw input_error("loader: expected the sampler to name " + std::to_string(expected) +
                           " samples, as its count() says, found " + std::to_string(indices_.size()));
     }
   }
   [[noreturn]] static void refuse_order(std::size_t known) {
-    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " +
-                      std::to_string(known) + " samples, each a number of " +
-                      std::to_string(sizeof(std::size_t)) +
+    throw input_error("loader: expected an order of samples that fits into memory, found a dataset of " + std::to_string(known) +
+                      " samples, each a number of " + std::to_string(sizeof(std::size_t)) +
                       " bytes; check the dataset's size(), or read a subset of it");
   }
 
   void check_pass(std::uint64_t pass) const {
     if (pass != pass_)
-      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " +
-                  std::to_string(pass_) + ", found one of pass " + std::to_string(pass) +
+      throw error("loader: expected an iterator of the pass that was begun last, the loader's pass " + std::to_string(pass_) +
+                  ", found one of pass " + std::to_string(pass) +
                   "; begin() ends the pass before, so a loop inside a loop needs a loader of its own");
   }
   void check_batch(std::uint64_t pass) const {
@@ -312,8 +307,8 @@ private:
   std::size_t targets_;
   std::uint64_t next_epoch_ = 0;
   std::size_t next_batch_ = 0; // with which the next pass begins
-  std::uint64_t epoch_ = 0; // of the pass that was begun last
-  std::uint64_t pass_ = 0;  // how often begin() was called
+  std::uint64_t epoch_ = 0;    // of the pass that was begun last
+  std::uint64_t pass_ = 0;     // how often begin() was called
   std::vector<std::size_t> indices_;
   std::vector<buffer> buffers_;
   value_type current_{};

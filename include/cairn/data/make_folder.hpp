@@ -19,7 +19,7 @@ inline void make_folder(const std::string& path) {
     // Another process may make the same one at the same time; and what is there need not be writable here.
     if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
       const int reason = errno;
-      struct stat facts {};
+      struct stat facts{};
       const bool there = ::stat(part.c_str(), &facts) == 0;
       if (!there || !S_ISDIR(facts.st_mode))
         throw file_error("cannot make the folder '" + part + "'" + (part == path ? "" : " of '" + path + "'") + ": " +

@@ -54,8 +54,7 @@ struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
     : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
 template <std::size_t K, class... Inputs, class Target>
 struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
-  using type =
-      cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
 };
 
 namespace cairn::detail {
@@ -67,15 +66,14 @@ class aligned_array {
 
 public:
   // For so many samples of a shape. Throws input_error where they have no room in memory.
-  aligned_array(std::size_t rows, const shape& sample)
-      : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
+  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
     std::uninitialized_value_construct_n(data_.get(), count_);
   }
   T* data() const { return data_.get(); }
 
 private:
   struct release {
-    void operator()(T* p) const { ::operator delete (p, std::align_val_t{alignment}); }
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
   };
 
   static std::size_t count_of(std::size_t rows, const shape& sample) {
@@ -93,7 +91,7 @@ private:
   static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
     const std::size_t bytes = align_up(count * sizeof(T));
     try {
-      return static_cast<T*>(::operator new (bytes, std::align_val_t{alignment}));
+      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
     } catch (const std::bad_alloc&) {
       refuse_size(rows, sample, std::to_string(bytes) + " bytes");
     }
@@ -104,8 +102,7 @@ private:
     for (std::size_t axis = 0; axis < sample.rank; ++axis)
       text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
     text.append("), ").append(how_large);
-    throw input_error(
-        text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
+    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
   }
 
   std::size_t count_;
@@ -128,13 +125,10 @@ public:
     const std::size_t each = samples_[I].size();
     return {std::get<I>(inputs_).data() + row * each, each};
   }
-  std::span<Target> targets(std::size_t row) const {
-    return {targets_.data() + row * target_.size(), target_.size()};
-  }
+  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
 
   minibatch<Input, Target> view(std::size_t rows) const {
-    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...},
-            {targets_.data(), rows, target_}};
+    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
   }
 
 private:

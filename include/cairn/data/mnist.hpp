@@ -39,15 +39,13 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
   if (images.sample_shape.rank != 2)
-    idx_fault(image_path, 3, "3 extents (images, height, width)",
-              std::to_string(images.sample_shape.rank + 1),
+    idx_fault(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
     idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
               "check that images and labels have not changed places");
   if (labels.samples != images.samples)
-    idx_fault(label_path, 4,
-              "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
+    idx_fault(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
               std::to_string(labels.samples), "take both files from the same data set");
   for (std::size_t i = 0; i < labels.samples; ++i)
     if (labels.values[i] > 9)
@@ -65,13 +63,11 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
 // expected and what was found.
 template <class T = float>
 digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_scale) {
-  digit_images<T> digits{detail::read_digits<T>(folder, "train", scale),
-                         detail::read_digits<T>(folder, "t10k", scale)};
+  digit_images<T> digits{detail::read_digits<T>(folder, "train", scale), detail::read_digits<T>(folder, "t10k", scale)};
   if (!(digits.train.sample_shape() == digits.test.sample_shape()))
     throw file_error(folder + ": expected images of one size to train and to test with, found " +
                      std::to_string(digits.train.sample_shape().size()) + " and " +
-                     std::to_string(digits.test.sample_shape().size()) +
-                     " pixels; take both from the same data set");
+                     std::to_string(digits.test.sample_shape().size()) + " pixels; take both from the same data set");
   return digits;
 }
 

@@ -36,7 +36,10 @@ struct npy_type {
   bool operator==(const npy_type&) const = default;
 };
 template <class T>
-inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u', sizeof(T)};
+inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f'
+                                      : std::is_signed_v<T>       ? 'i'
+                                                                  : 'u',
+                                      sizeof(T)};
 
 // Numbers that both have: no bool, of which numpy's may be any byte.
 template <class T>

@@ -19,8 +19,7 @@ public:
   owned_tensor() = default;
   // The elements have no value yet.
   owned_tensor(std::size_t rows, const shape& sample)
-      : data_(std::make_unique_for_overwrite<T[]>(rows * sample.size())), rows_(rows), sample_shape_(sample) {
-  }
+      : data_(std::make_unique_for_overwrite<T[]>(rows * sample.size())), rows_(rows), sample_shape_(sample) {}
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }

@@ -33,14 +33,12 @@ inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;
 // Replaces `indices` by 0 … count - 1 in an order that depends on (seed, step) alone: Fisher and Yates's shuffle over
 // counter-based numbers. std::shuffle is not used because each standard library draws it differently, and ranks on
 // different machines have to agree.
-inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed,
-                    std::uint64_t step) {
+inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::uint64_t seed, std::uint64_t step) {
   indices.resize(count);
   for (std::size_t i = 0; i < count; ++i) indices[i] = i;
   const random_key key{.seed = seed ^ shuffle_purpose, .step = step};
   std::array<std::uint32_t, 4> block{};
-  for (std::size_t i = count; i > 1;
-       --i) { // element i - 1 is drawn from the first i; a block serves two draws
+  for (std::size_t i = count; i > 1; --i) { // element i - 1 is drawn from the first i; a block serves two draws
     const std::size_t draw = count - i;
     if (draw % 2 == 0) block = random_block(key, draw / 2);
     const std::size_t half = draw % 2 * 2;

@@ -47,8 +47,7 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; }))
-      throw deadline_error(late("to give up a batch"));
+    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.

@@ -28,13 +28,12 @@ struct random_shift {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
       throw input_error("random_shift: expected images (height, width) or (height, width, channels), found samples "
-                  "of rank " +
-                  std::to_string(image.rank));
+                        "of rank " +
+                        std::to_string(image.rank));
     const auto block = random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
-      return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) -
-             static_cast<std::ptrdiff_t>(pixels);
+      return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) - static_cast<std::ptrdiff_t>(pixels);
     };
     const std::ptrdiff_t down = draw(0);
     const std::ptrdiff_t right = draw(2);

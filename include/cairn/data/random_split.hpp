@@ -29,8 +29,8 @@ std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<
   std::size_t used = 0;
   for (std::size_t part = 0; part < N; ++part) {
     if (!(shares[part] >= 0 && shares[part] <= 1))
-      throw input_error("random_split: expected shares from 0 to 1, found " + std::to_string(shares[part]) +
-                        " for part " + std::to_string(part));
+      throw input_error("random_split: expected shares from 0 to 1, found " + std::to_string(shares[part]) + " for part " +
+                        std::to_string(part));
     sum += shares[part];
     lengths[part] = static_cast<std::size_t>(std::floor(static_cast<double>(size) * shares[part]));
     used += lengths[part];
@@ -42,8 +42,8 @@ std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<
 }
 
 template <class Dataset, std::size_t N, std::size_t... Parts>
-std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths,
-                                        seed given, std::index_sequence<Parts...>) {
+std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths, seed given,
+                                        std::index_sequence<Parts...>) {
   std::vector<std::size_t> order;
   permute(order, data.size(), given.value ^ split_purpose, 0);
   std::size_t next = 0;
@@ -55,8 +55,7 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
 }
 
 template <class Dataset, std::size_t N>
-std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths,
-                                        seed given) {
+std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<std::size_t, N>& lengths, seed given) {
   std::size_t sum = 0;
   bool fits = true;
   for (const std::size_t length : lengths) {
@@ -80,8 +79,8 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
 //
 // Equal seeds give equal parts, on every rank and every machine. The dataset has to outlive the parts.
 template <class Dataset, class Number, std::size_t N>
-requires(std::integral<Number> || std::floating_point<Number>) std::array<subset<Dataset>, N> random_split(
-    const Dataset& data, const Number (&parts)[N], seed given = {}) {
+  requires(std::integral<Number> || std::floating_point<Number>)
+std::array<subset<Dataset>, N> random_split(const Dataset& data, const Number (&parts)[N], seed given = {}) {
   if constexpr (std::floating_point<Number>) {
     std::array<double, N> shares{};
     for (std::size_t part = 0; part < N; ++part) shares[part] = static_cast<double>(parts[part]);
@@ -96,16 +95,14 @@ requires(std::integral<Number> || std::floating_point<Number>) std::array<subset
 
 // Where the lengths are of different integer types: {data.size() - 1000, 1000}.
 template <class Dataset, std::size_t N>
-std::array<subset<Dataset>, N> random_split(const Dataset& data, const std::size_t (&lengths)[N],
-                                            seed given = {}) {
+std::array<subset<Dataset>, N> random_split(const Dataset& data, const std::size_t (&lengths)[N], seed given = {}) {
   return detail::split_by(data, std::to_array(lengths), given);
 }
 
 // A temporary dataset would be gone before the first sample is read.
 template <class Dataset, class Number, std::size_t N>
-requires(std::integral<Number> || std::floating_point<Number>) void random_split(const Dataset&&,
-                                                                                 const Number (&)[N],
-                                                                                 seed = {}) = delete;
+  requires(std::integral<Number> || std::floating_point<Number>)
+void random_split(const Dataset&&, const Number (&)[N], seed = {}) = delete;
 template <class Dataset, std::size_t N>
 void random_split(const Dataset&&, const std::size_t (&)[N], seed = {}) = delete;
 

@@ -23,8 +23,7 @@ namespace cairn {
 // Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
 // same number of steps.
 template <class S>
-concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch,
-                                std::vector<std::size_t>& indices) {
+concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
   s.order(n, epoch, indices);
 };
@@ -34,11 +33,10 @@ namespace detail {
 struct order_message {
   template <class Order>
   static constexpr bool right() {
-    static_assert(
-        is_right<Order>,
-        "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
-        "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
-        "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
+    static_assert(is_right<Order>,
+                  "loader: the second argument has to be a sample order, such as sampler{rank} or sequential_sampler{}: "
+                  "it has  std::size_t count(std::size_t samples) const  and  void order(std::size_t samples, "
+                  "std::uint64_t epoch, std::vector<std::size_t>& indices) const; see second_argument<type>");
     return false;
   }
 };

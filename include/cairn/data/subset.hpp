@@ -24,8 +24,7 @@ public:
   using input_type = typename Dataset::input_type;
   using target_type = typename Dataset::target_type;
 
-  subset(const Dataset& whole, std::vector<std::size_t> indices)
-      : whole_(&whole), indices_(std::move(indices)) {
+  subset(const Dataset& whole, std::vector<std::size_t> indices) : whole_(&whole), indices_(std::move(indices)) {
     for (const std::size_t index : indices_)
       if (index >= whole.size())
         throw input_error("subset: expected indices below the " + std::to_string(whole.size()) +
@@ -35,17 +34,22 @@ public:
   subset(const Dataset&&, std::vector<std::size_t>) = delete;
 
   std::size_t size() const { return indices_.size(); }
-  decltype(auto) sample_shape() const requires(!detail::are_several<input_type>) {
+  decltype(auto) sample_shape() const
+    requires(!detail::are_several<input_type>)
+  {
     return whole_->sample_shape();
   }
-  decltype(auto) sample_shapes() const requires(detail::are_several<input_type>) {
+  decltype(auto) sample_shapes() const
+    requires(detail::are_several<input_type>)
+  {
     return whole_->sample_shapes();
   }
   std::size_t targets_per_sample() const { return whole_->targets_per_sample(); }
 
   template <class... Spans>
   void read(std::size_t index, Spans... to) const
-      requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1) {
+    requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1)
+  {
     whole_->read(indices_[index], to...);
   }
 

@@ -36,26 +36,28 @@ public:
     for (std::size_t k = 1; k < rows.size(); ++k)
       if (rows[k] != rows[0])
         throw input_error("view_dataset: expected one row " +
-                          (k == inputs_count ? "of targets" : "of input " + std::to_string(k)) +
-                          " for each of the " + std::to_string(rows[0]) + " inputs, found " +
-                          std::to_string(rows[k]) + "; pass all for the same samples");
+                          (k == inputs_count ? "of targets" : "of input " + std::to_string(k)) + " for each of the " +
+                          std::to_string(rows[0]) + " inputs, found " + std::to_string(rows[k]) +
+                          "; pass all for the same samples");
   }
 
   std::size_t size() const { return std::get<0>(arrays_).rows(); }
-  const shape& sample_shape() const requires(inputs_count == 1) {
+  const shape& sample_shape() const
+    requires(inputs_count == 1)
+  {
     return std::get<0>(arrays_).sample_shape();
   }
-  std::array<shape, inputs_count> sample_shapes() const requires(inputs_count > 1) {
+  std::array<shape, inputs_count> sample_shapes() const
+    requires(inputs_count > 1)
+  {
     return [this]<std::size_t... K>(std::index_sequence<K...>) {
       return std::array{std::get<K>(arrays_).sample_shape()...};
-    }
-    (std::make_index_sequence<inputs_count>{});
+    }(std::make_index_sequence<inputs_count>{});
   }
   std::size_t targets_per_sample() const { return targets().sample_shape().size(); }
 
   void read(std::size_t index, std::span<Types>... to) const {
-    std::apply([&](const auto&... from) { (std::copy_n(from.row(index), to.size(), to.begin()), ...); },
-               arrays_);
+    std::apply([&](const auto&... from) { (std::copy_n(from.row(index), to.size(), to.begin()), ...); }, arrays_);
   }
 
   // Input K, and the targets.
@@ -112,26 +114,29 @@ public:
         arrays_);
   }
   tensor_dataset(const shape& sample, std::vector<element<0>> inputs, std::size_t targets_per_sample,
-                 std::vector<target_type> targets) requires(inputs_count == 1)
+                 std::vector<target_type> targets)
+    requires(inputs_count == 1)
       : tensor_dataset(sample_array<element<0>>{sample, std::move(inputs)},
                        sample_array<target_type>{shape{targets_per_sample}, std::move(targets)}) {}
 
   std::size_t size() const { return size_; }
-  const shape& sample_shape() const requires(inputs_count == 1) { return std::get<0>(arrays_).sample_shape; }
-  std::array<shape, inputs_count> sample_shapes() const requires(inputs_count > 1) {
+  const shape& sample_shape() const
+    requires(inputs_count == 1)
+  {
+    return std::get<0>(arrays_).sample_shape;
+  }
+  std::array<shape, inputs_count> sample_shapes() const
+    requires(inputs_count > 1)
+  {
     return [this]<std::size_t... K>(std::index_sequence<K...>) {
       return std::array{std::get<K>(arrays_).sample_shape...};
-    }
-    (std::make_index_sequence<inputs_count>{});
+    }(std::make_index_sequence<inputs_count>{});
   }
   std::size_t targets_per_sample() const { return std::get<inputs_count>(arrays_).sample_shape.size(); }
 
   void read(std::size_t index, std::span<Types>... to) const {
-    std::apply(
-        [&](const auto&... from) {
-          (std::copy_n(from.values.data() + index * to.size(), to.size(), to.begin()), ...);
-        },
-        arrays_);
+    std::apply([&](const auto&... from) { (std::copy_n(from.values.data() + index * to.size(), to.size(), to.begin()), ...); },
+               arrays_);
   }
 
   // Input K, and the targets.
@@ -145,15 +150,15 @@ public:
 private:
   static void check_whole(std::size_t each, std::size_t found) {
     if (each == 0 || found % each != 0)
-      throw input_error("tensor_dataset: expected whole samples of " + std::to_string(each) +
-                        " numbers, found " + std::to_string(found) + " numbers; check the sample shape");
+      throw input_error("tensor_dataset: expected whole samples of " + std::to_string(each) + " numbers, found " +
+                        std::to_string(found) + " numbers; check the sample shape");
   }
   void check_array(std::size_t k, std::size_t each, std::size_t found) const {
     if (k != inputs_count) check_whole(each, found);
     if (found != size_ * each)
       throw input_error("tensor_dataset: expected " + std::to_string(each) +
-                        (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) +
-                        " for each of " + std::to_string(size_) + " samples, found " + std::to_string(found) +
+                        (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) + " for each of " +
+                        std::to_string(size_) + " samples, found " + std::to_string(found) +
                         (k == inputs_count ? " targets" : " numbers") + "; pass all for the same samples");
   }
   template <std::size_t K>

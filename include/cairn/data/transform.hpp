@@ -20,15 +20,12 @@ namespace detail {
 template <class F, class Inputs>
 constexpr bool transforms = false;
 template <class F, class T>
-constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape,
-                                                 const random_key& key) {
+constexpr bool transforms<F, pack<T>> = requires(const F& f, const shape& sample_shape, const random_key& key) {
   f(std::declval<std::span<T>&>(), sample_shape, key);
 };
 template <class F, class... T>
 constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
-                                                    const random_key& key) {
-  f(std::declval<std::span<T>&>()..., shapes, key);
-};
+                                                    const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
 
 } // namespace detail
 

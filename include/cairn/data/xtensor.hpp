@@ -28,8 +28,7 @@ namespace cairn {
 template <class T>
 auto as_xtensor(const tensor_view<T>& view) {
   std::vector<std::size_t> extents{view.rows()};
-  for (std::size_t axis = 0; axis < view.sample_shape().rank; ++axis)
-    extents.push_back(view.sample_shape()[axis]);
+  for (std::size_t axis = 0; axis < view.sample_shape().rank; ++axis) extents.push_back(view.sample_shape()[axis]);
   return xt::adapt<xt::layout_type::row_major>(view.data(), view.size(), xt::no_ownership(), extents);
 }
 
@@ -44,39 +43,36 @@ auto as_xtensor(owned_tensor<T>&&) = delete; // it would be gone before the arra
 // gaps. Throws input_error where the elements do not lie one after another in row-major order, or there is no axis
 // of rows. The array has to outlive the view.
 template <class Array>
-requires requires(Array& array) {
-  array.data();
-  array.data_offset();
-  array.strides();
-  array.shape();
-}
+  requires requires(Array& array) {
+    array.data();
+    array.data_offset();
+    array.strides();
+    array.shape();
+  }
 auto as_view(Array& array) {
   const std::size_t axes = array.shape().size();
   if (axes == 0 || axes > shape::max_rank + 1)
     throw input_error("as_view: expected an array of 1 to " + std::to_string(shape::max_rank + 1) +
-                " axes, the first of them rows, found " + std::to_string(axes) + " axes");
+                      " axes, the first of them rows, found " + std::to_string(axes) + " axes");
   shape sample;
-  for (std::size_t axis = 1; axis < axes; ++axis)
-    sample.push_back(static_cast<std::size_t>(array.shape()[axis]));
+  for (std::size_t axis = 1; axis < axes; ++axis) sample.push_back(static_cast<std::size_t>(array.shape()[axis]));
   std::ptrdiff_t expected = 1;
   for (std::size_t axis = axes; axis-- > 0;) {
     const auto extent = static_cast<std::ptrdiff_t>(array.shape()[axis]);
     const auto stride = static_cast<std::ptrdiff_t>(array.strides()[axis]);
-    if (extent > 1 && stride != expected &&
-        array.size() != 0) // xtensor writes 0 for the stride of an extent of 1
-      throw input_error("as_view: expected row-major elements without gaps, so a stride of " +
-                  std::to_string(expected) + " for axis " + std::to_string(axis) + ", found " +
-                  std::to_string(stride) +
-                  "; copy it into an xt::xarray<T, xt::layout_type::row_major> first");
+    if (extent > 1 && stride != expected && array.size() != 0) // xtensor writes 0 for the stride of an extent of 1
+      throw input_error("as_view: expected row-major elements without gaps, so a stride of " + std::to_string(expected) +
+                        " for axis " + std::to_string(axis) + ", found " + std::to_string(stride) +
+                        "; copy it into an xt::xarray<T, xt::layout_type::row_major> first");
     expected *= extent;
   }
   auto* const first = array.data() + static_cast<std::ptrdiff_t>(array.data_offset());
-  return tensor_view<std::remove_pointer_t<decltype(first)>>(
-      first, static_cast<std::size_t>(array.shape()[0]), sample);
+  return tensor_view<std::remove_pointer_t<decltype(first)>>(first, static_cast<std::size_t>(array.shape()[0]), sample);
 }
 
 // A temporary array would be gone before the view is read.
 template <class Array>
-requires(!std::is_lvalue_reference_v<Array>) auto as_view(Array&& array) = delete;
+  requires(!std::is_lvalue_reference_v<Array>)
+auto as_view(Array&& array) = delete;
 
 } // namespace cairn

@@ -37,14 +37,13 @@ public:
     explicit memory(std::size_t bytes) : memory(bytes, unset{}) {
       if (bytes > 0) std::memset(data_, 0, detail::align_up(bytes));
     }
-    memory(memory&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    memory(memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     memory& operator=(memory&& other) noexcept {
       std::swap(data_, other.data_);
       std::swap(size_, other.size_);
       return *this;
     }
-    ~memory() { ::operator delete (data_, std::align_val_t{alignment}); }
+    ~memory() { ::operator delete(data_, std::align_val_t{alignment}); }
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
@@ -58,7 +57,7 @@ public:
       if (bytes == 0) return nullptr;
       void* block = nullptr;
       try {
-        block = ::operator new (detail::align_up(bytes), std::align_val_t{alignment});
+        block = ::operator new(detail::align_up(bytes), std::align_val_t{alignment});
       } catch (const std::bad_alloc&) {
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
@@ -81,8 +80,7 @@ public:
   memory allocate(std::size_t bytes) { return memory(bytes); }
 
 private:
-  std::unique_ptr<queue>
-      queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
+  std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
 };
 
 // Where ops are put. One thread at a time may use it.
@@ -122,9 +120,7 @@ public:
   void wait(const event&) {}
 
 private:
-  std::span<std::byte> scratch(std::size_t thread) const {
-    return {scratch_.data() + thread * scratch_bytes, scratch_bytes};
-  }
+  std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
   memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine

@@ -51,9 +51,9 @@ concept device_queue = requires(Q& queue, const Event& event) {
 
 template <class D>
 concept device = detail::device_memory<typename D::memory> && std::copyable<typename D::event> &&
-    detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
-  { d.compute() } -> std::same_as<typename D::queue&>;
-  { d.allocate(bytes) } -> std::same_as<typename D::memory>;
-};
+                 detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
+                   { d.compute() } -> std::same_as<typename D::queue&>;
+                   { d.allocate(bytes) } -> std::same_as<typename D::memory>;
+                 };
 
 } // namespace cairn

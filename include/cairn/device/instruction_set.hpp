@@ -20,11 +20,9 @@ inline instruction_set widest_instruction_set() {
     instruction_set found = instruction_set::plain;
 #if CAIRN_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0)
-      found = instruction_set::avx2;
-    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 &&
-        __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-        __builtin_cpu_supports("avx512bw") != 0)
+    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
+    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
 #endif
     const char* const text = std::getenv("CAIRN_ISA");

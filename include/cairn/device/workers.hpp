@@ -30,8 +30,7 @@ public:
   // `helpers` threads besides the caller.
   explicit workers(std::size_t helpers) : threads_(new std::thread[helpers]) {
     try {
-      for (; started_ < helpers; ++started_)
-        threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
+      for (; started_ < helpers; ++started_) threads_[started_] = std::thread([this, thread = started_ + 1] { serve(thread); });
     } catch (...) {
       stop();
       throw;

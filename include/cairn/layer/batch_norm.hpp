@@ -31,9 +31,7 @@ struct BatchNorm1d {
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features;
-  }
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
@@ -52,9 +50,7 @@ struct BatchNorm1d {
   }
 
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
-  static constexpr work flops(const arguments& in) {
-    return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()};
-  }
+  static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
@@ -74,9 +70,8 @@ struct BatchNorm1d {
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0],
-                        call.gradients.sums(0), call.gradients.sums(1), call.output_gradients[0], call.inputs[0],
-                        call.tape.sums(0), call.parameters[0]);
+    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients.sums(0),
+                        call.gradients.sums(1), call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:

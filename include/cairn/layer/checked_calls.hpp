@@ -6,27 +6,21 @@
 namespace cairn::detail {
 
 template <class L, class Queue, class T>
-concept has_forward = requires(Queue& queue, const forward_call<T>& call) {
-  L::forward(queue, call);
-};
+concept has_forward = requires(Queue& queue, const forward_call<T>& call) { L::forward(queue, call); };
 template <class L, class Queue, class T>
-concept has_backward = requires(Queue& queue, const backward_call<T>& call) {
-  L::backward(queue, call);
-};
+concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L::backward(queue, call); };
 
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::forward,
-        "layer: forward is missing or has another signature, expected template <class Queue, class T> "
-        "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
-        "number>");
-    static_assert(
-        Checked::backward || !Checked::forward,
-        "layer: backward is missing or has another signature, expected template <class Queue, class T> "
-        "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
-        "number>");
+    static_assert(Checked::forward,
+                  "layer: forward is missing or has another signature, expected template <class Queue, class T> "
+                  "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
+                  "number>");
+    static_assert(Checked::backward || !Checked::forward,
+                  "layer: backward is missing or has another signature, expected template <class Queue, class T> "
+                  "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
+                  "number>");
     return Checked::forward && Checked::backward;
   }
 };

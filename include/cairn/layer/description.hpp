@@ -31,11 +31,11 @@ struct scale {
 // What one element of a chain, a layer or a block, makes of the value that arrives there.
 struct description {
   bool accepts = false;
-  std::uint8_t takes = 1; // tensors, from the front
-  std::uint8_t gives = 0; // tensors that are made of these; what is behind them goes past
+  std::uint8_t takes = 1;                         // tensors, from the front
+  std::uint8_t gives = 0;                         // tensors that are made of these; what is behind them goes past
   std::array<tensor_set, most_tensors> depends{}; // by output: which of the taken inputs it has a derivative by
   value_list after{};                             // the whole value behind the element
-  tensor_set idle = 0; // outputs of a block each of which alone does not use every stage inside
+  tensor_set idle = 0;                            // outputs of a block each of which alone does not use every stage inside
 
   // Behind the outputs, what goes past.
   constexpr void pass_by(const value_list& value) {

@@ -52,8 +52,7 @@ struct Dropout : detail::dropout_message {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random,
-            rate);
+    dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random, rate);
   }
 };
 

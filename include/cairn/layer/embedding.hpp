@@ -31,9 +31,7 @@ struct Embedding {
     out.push_back(Width);
     return out;
   }
-  static constexpr tensor_list parameters(const arguments&) {
-    return {{"weight", {Vocabulary, Width}, initial::normal(1)}};
-  }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Vocabulary, Width}, initial::normal(1)}}; }
 
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
@@ -47,8 +45,8 @@ struct Embedding {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
-    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0),
-                       call.output_gradients[0], call.inputs.integers(0));
+    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0), call.output_gradients[0],
+                       call.inputs.integers(0));
   }
 };
 

@@ -25,8 +25,7 @@ struct GELU {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    gelu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                  call.inputs[0]);
+    gelu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.inputs[0]);
   }
 };
 

@@ -35,8 +35,7 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
       layer_alone<T> own(layer, inputs, constants, rows), probe(layer, inputs, constants, rows);
       std::string fault = wrong_derivative(own, probe, used, wanted);
       if (fault.empty()) fault = variants<T>(layer, inputs, constants, rows, used, wanted).fault(facts);
-      if (!fault.empty())
-        return fault + " (rows: " + std::to_string(rows) + ", outputs used: " + std::to_string(set) + ")";
+      if (!fault.empty()) return fault + " (rows: " + std::to_string(rows) + ", outputs used: " + std::to_string(set) + ")";
     }
   }
   return {};

@@ -62,7 +62,7 @@ struct backward_call {
   tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> gradients{}; // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<T> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
   tensors<const T> buffers{}; // as the step's forward left them
   tensors<const T> tape{};
   tensors<T> workspace{};

@@ -16,8 +16,8 @@ namespace detail {
 // All names that a layer may have. In a class derived from a layer and from these a name that both have is ambiguous:
 // that tells whether the layer has it, in whatever form.
 struct names_of_layers {
-  int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops,
-      in_place, reshapes, fuses, adds, strided, skips_gradients, as_activation;
+  int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
+      reshapes, fuses, adds, strided, skips_gradients, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -27,53 +27,60 @@ template <class L>
 concept final_layer = std::is_final_v<L>;
 
 template <class L>
-concept right_outputs = requires(const arguments& in) { { L::outputs(in) } -> std::convertible_to<tensor_list>; };
+concept right_outputs = requires(const arguments& in) {
+  { L::outputs(in) } -> std::convertible_to<tensor_list>;
+};
 template <class L>
 concept right_backward_reads = requires { typename std::integral_constant<reads, L::backward_reads>; };
 
 template <class L>
-concept right_accepts = requires(const arguments& in) { { L::accepts(in) } -> std::convertible_to<bool>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::accepts; };
+concept right_accepts = requires(const arguments& in) {
+  { L::accepts(in) } -> std::convertible_to<bool>;
+} || final_layer<L> || requires { &layer_and_names<L>::accepts; };
 template <class L>
-concept right_inputs = std::is_same_v<decltype(L::inputs), const tensor_list> || final_layer<L> ||
-                       requires { &layer_and_names<L>::inputs; };
+concept right_inputs =
+    std::is_same_v<decltype(L::inputs), const tensor_list> || final_layer<L> || requires { &layer_and_names<L>::inputs; };
 template <class L>
-concept right_takes = std::is_same_v<decltype(L::takes), const std::size_t> || final_layer<L> ||
-                      requires { &layer_and_names<L>::takes; };
+concept right_takes =
+    std::is_same_v<decltype(L::takes), const std::size_t> || final_layer<L> || requires { &layer_and_names<L>::takes; };
 template <class L>
-concept right_depends = requires { { L::depends(std::size_t{}, std::size_t{}) } -> std::same_as<bool>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::depends; };
+concept right_depends = requires {
+  { L::depends(std::size_t{}, std::size_t{}) } -> std::same_as<bool>;
+} || final_layer<L> || requires { &layer_and_names<L>::depends; };
 template <class L>
-concept right_parameters = requires(const arguments& in) { { L::parameters(in) } -> std::convertible_to<tensor_list>; } ||
-                           final_layer<L> || requires { &layer_and_names<L>::parameters; };
+concept right_parameters = requires(const arguments& in) {
+  { L::parameters(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::parameters; };
 template <class L>
-concept right_buffers = requires(const arguments& in) { { L::buffers(in) } -> std::convertible_to<tensor_list>; } ||
-                        final_layer<L> || requires { &layer_and_names<L>::buffers; };
+concept right_buffers = requires(const arguments& in) {
+  { L::buffers(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::buffers; };
 template <class L>
-concept right_tape = requires(const arguments& in) { { L::tape(in) } -> std::convertible_to<tensor_list>; } ||
-                     final_layer<L> || requires { &layer_and_names<L>::tape; };
+concept right_tape = requires(const arguments& in) {
+  { L::tape(in) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::tape; };
 template <class L>
-concept right_workspace =
-    requires(const arguments& in, pass why) { { L::workspace(in, why) } -> std::convertible_to<tensor_list>; } ||
-    final_layer<L> || requires { &layer_and_names<L>::workspace; };
+concept right_workspace = requires(const arguments& in, pass why) {
+  { L::workspace(in, why) } -> std::convertible_to<tensor_list>;
+} || final_layer<L> || requires { &layer_and_names<L>::workspace; };
 template <class L>
-concept right_flops = requires(const arguments& in) { { L::flops(in) } -> std::convertible_to<work>; } ||
-                      final_layer<L> || requires { &layer_and_names<L>::flops; };
+concept right_flops = requires(const arguments& in) {
+  { L::flops(in) } -> std::convertible_to<work>;
+} || final_layer<L> || requires { &layer_and_names<L>::flops; };
 template <class L>
-concept right_in_place = std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> ||
-                         requires { &layer_and_names<L>::in_place; };
+concept right_in_place =
+    std::is_same_v<decltype(L::in_place), const bool> || final_layer<L> || requires { &layer_and_names<L>::in_place; };
 template <class L>
-concept right_reshapes = std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> ||
-                         requires { &layer_and_names<L>::reshapes; };
+concept right_reshapes =
+    std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> || requires { &layer_and_names<L>::reshapes; };
 template <class L>
-concept right_fuses = std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> ||
-                      requires { &layer_and_names<L>::fuses; };
+concept right_fuses =
+    std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> || requires { &layer_and_names<L>::fuses; };
 template <class L>
-concept right_adds = std::is_same_v<decltype(L::adds), const bool> || final_layer<L> ||
-                     requires { &layer_and_names<L>::adds; };
+concept right_adds = std::is_same_v<decltype(L::adds), const bool> || final_layer<L> || requires { &layer_and_names<L>::adds; };
 template <class L>
-concept right_strided = std::is_same_v<decltype(L::strided), const bool> || final_layer<L> ||
-                        requires { &layer_and_names<L>::strided; };
+concept right_strided =
+    std::is_same_v<decltype(L::strided), const bool> || final_layer<L> || requires { &layer_and_names<L>::strided; };
 template <class L>
 concept right_skips_gradients = std::is_same_v<decltype(L::skips_gradients), const bool> || final_layer<L> ||
                                 requires { &layer_and_names<L>::skips_gradients; };
@@ -83,10 +90,10 @@ concept right_as_activation = std::is_same_v<decltype(L::as_activation), const a
 
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
-    right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
-    right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
-    right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
+concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
+                      right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> &&
+                      right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
+                      right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
 } // namespace detail
 

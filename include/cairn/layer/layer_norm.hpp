@@ -25,9 +25,7 @@ struct LayerNorm {
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
 
-  static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features;
-  }
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
@@ -36,21 +34,18 @@ struct LayerNorm {
 
   // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
   // 10.
-  static constexpr work flops(const arguments& in) {
-    return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()};
-  }
+  static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0],
-                       call.inputs[0], call.parameters[0], call.parameters[1]);
+    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0], call.inputs[0],
+                       call.parameters[0], call.parameters[1]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0],
-                        call.gradients[0], call.gradients[1], call.output_gradients[0], call.inputs[0],
-                        call.tape[0], call.parameters[0]);
+    layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape[0], call.parameters[0]);
   }
 
 private:

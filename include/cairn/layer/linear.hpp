@@ -29,8 +29,7 @@ constexpr double constant_sqrt(double x) {
 // registers; likewise the derivative of a ReLU before it.
 template <std::size_t In, std::size_t Out, bool Bias = true>
 struct Linear {
-  static_assert(In > 0 && Out > 0,
-                "Linear: it needs at least one input and one output; write Linear<In, Out>");
+  static_assert(In > 0 && Out > 0, "Linear: it needs at least one input and one output; write Linear<In, Out>");
 
   static constexpr tensor_list inputs{{In}};
   static constexpr reads backward_reads = reads::input;

@@ -25,8 +25,7 @@ struct Tanh {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    tanh_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0],
-                  call.outputs[0]);
+    tanh_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.outputs[0]);
   }
 };
 

@@ -63,8 +63,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   };
   static constexpr everything known = [] {
     everything out{};
-    out.values =
-        walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
+    out.values = walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
     if constexpr (is_frozen) // its parameters are buffers, and of their gradients nothing is computed
       for (element_facts& f : out.facts) {
         if (f.parameter_count > 0) f.as_stage.backward_flops = f.as_stage.input_gradient_flops;
@@ -76,7 +75,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr const auto& values = known.values;
   static constexpr const auto& element_of = known.facts;
   static constexpr value_list outputs = known.values.output(); // a copy: nvcc initialises a reference to a part twice
-  static constexpr shape input_shape = inputs[0].extents; // of the first tensor
+  static constexpr shape input_shape = inputs[0].extents;      // of the first tensor
   static constexpr shape output_shape = outputs[0].extents;
   struct output {
     static constexpr tensor value = outputs[0];
@@ -306,16 +305,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       f.reads_input = f.reads_input || (first && o.kind == op_kind::forward) ||
                       (first && o.kind == op_kind::backward && stages[o.position].reads_input) ||
                       (o.position + 1 <= reshaped && o.kind == op_kind::backward && stages[o.position].reads_output);
-      f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward &&
-                                          stages[size - 1].reads_output);
+      f.reads_output = f.reads_output || (ends.output && last && o.kind == op_kind::backward && stages[size - 1].reads_output);
     }
     f.leaves = leaves;
     f.parameters = parameters;
     f.parameter_block = parameter_block;
     f.state_block = state_block;
-    const auto part = [](std::size_t from, std::size_t end) {
-      return flops(whole, training.ops().subspan(from, end - from));
-    };
+    const auto part = [](std::size_t from, std::size_t end) { return flops(whole, training.ops().subspan(from, end - from)); };
     f.forward_flops = flops(whole, evaluated::schedule.ops());
     f.tape_flops = part(0, training.lasting);
     f.input_gradient_flops = stages[0].input_gradient_flops;
@@ -325,8 +321,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 
   template <std::size_t I, class E>
   static constexpr std::uint64_t element_hash() {
-    if constexpr (is_block<E>)
-      return each_blueprint<typename inner_of<I, E>::type>::network_hash(made_of<E>::name);
+    if constexpr (is_block<E>) return each_blueprint<typename inner_of<I, E>::type>::network_hash(made_of<E>::name);
     else return hash64{}.add(type_name<E>()).value();
   }
   template <std::size_t I, class E>
@@ -361,24 +356,21 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 // whose chain it is (of the whole network what reads its input's gradient, or void), Update when its gradients are used. A
 // chain inside has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
-struct blueprint
-    : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
-                    std::make_index_sequence<flattened<Body>::elements::size>> {};
+struct blueprint : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
+                         std::make_index_sequence<flattened<Body>::elements::size>> {};
 
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
   // A loss compares the first tensor of the output, and uses no other.
-  using type =
-      blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
-                cairn::batch<Batch>::size, T,
-                std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
-                std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
+  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
+                         cairn::batch<Batch>::size, T,
+                         std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
+                         std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
 // A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
 template <class Model, std::size_t Batch, class T, class Update>
-struct whole_blueprint<Model, Batch, T, Update, false>
-    : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
+struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
 } // namespace detail
 

@@ -57,8 +57,7 @@ struct first_wrong<Question, Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as == part_kind::layer) return type_of<Part>{};
     else if constexpr (!Question::template group<Part>) return type_of<Part>{};
-    else
-      return first_wrong<Question, pack_element<first_false({holds<Question, Parts>...}), pack<Parts...>>>::find();
+    else return first_wrong<Question, pack_element<first_false({holds<Question, Parts>...}), pack<Parts...>>>::find();
   }
   using type = typename decltype(find())::type;
 };
@@ -106,9 +105,7 @@ constexpr int fits(...) {
   return -1;
 }
 template <class Body, class In, std::size_t Stages>
-concept known_at_once = requires {
-  typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>;
-};
+concept known_at_once = requires { typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>; };
 
 // The layer at which the compiler stops to work out shapes.
 template <class Body, class In, class Stages = std::make_index_sequence<flattened<Body>::stages>>
@@ -116,8 +113,7 @@ struct constant_diagnostic;
 template <class Body, class In, std::size_t... Stages>
 struct constant_diagnostic<Body, In, std::index_sequence<Stages...>> {
   static constexpr std::size_t position = first_false({known_at_once<Body, In, Stages + 1>...});
-  using type =
-      shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
+  using type = shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
 };
 
 // The first place where the values along a body stop to fit, or where a layer makes what is not used; perhaps none.
@@ -208,8 +204,7 @@ struct value_diagnostic {
       using here = joint<values.fault, producer, produces, consumer>;
       if constexpr (values.seen[values.fault_element])
         return type_of<repeated_joint<values.fault, producer, produces, consumer>>{};
-      else if constexpr (is_block<consumer>)
-        return inside<consumer, here>(typename made_of<consumer>::parts{});
+      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
       return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
@@ -230,15 +225,13 @@ template <class Model, class Body = typename whole<Model>::body>
 struct network_diagnostic {
   template <class Whole>
   static auto diagnostic() {
-    if constexpr (!holds<by_itself, Whole>)
-      return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
+    if constexpr (!holds<by_itself, Whole>) return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
     else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
       return type_of<begins_with<typename first_layer<Body>::type>>{};
     else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
       return type_of<typename constant_diagnostic<Body, natural_input<Body>>::type>{};
-    else if constexpr (fit == 0)
-      return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
+    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
     else return type_of<nothing_wrong>{};
   }
   using type = typename decltype(diagnostic<Model>())::type;

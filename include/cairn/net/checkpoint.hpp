@@ -35,8 +35,8 @@ struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
   static constexpr std::string_view name = "checkpoint";
   static constexpr bool is_transparent = true; // it computes what its part computes
   static constexpr bool is_right = !asks_for_nothing<Policy> && checkpoint_policy<Policy>;
-  using wrong = std::conditional_t<asks_for_nothing<Policy>, Policy,
-                                   checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>;
+  using wrong =
+      std::conditional_t<asks_for_nothing<Policy>, Policy, checked_policy<Policy, flattened<Net>::stages, policy_fault::no_plan>>;
   using empty = empty_checkpoint<checkpoint<Policy, Net>>;
   template <class... Parts>
   using with = checkpoint<Policy, Parts...>;

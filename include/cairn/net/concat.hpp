@@ -151,8 +151,7 @@ struct made_of<Concat<Branches...>> {
       const bool sums = c + 1 < chains.size();
       T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
       if (block.input_gradients && sums) inside.input_gradients = at(part);
-      inside.workspace =
-          block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
+      inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
       backward_chain(queue, chain, inside);
       if (block.input_gradients && sums)
         add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);

@@ -31,8 +31,7 @@ struct joined {
   }();
 
   template <std::size_t... I>
-  static auto make(std::index_sequence<I...>)
-      -> pack<pack_element<from[I][1], pack_element<from[I][0], pack<Packs...>>>...>;
+  static auto make(std::index_sequence<I...>) -> pack<pack_element<from[I][1], pack_element<from[I][0], pack<Packs...>>>...>;
   using type = decltype(make(std::make_index_sequence<size>{}));
 };
 
@@ -95,8 +94,8 @@ inline constexpr bool is_plain<pack<Parts...>> = [] {
 }();
 
 template <class T>
-requires(made_of<T>::as == part_kind::sequence) //
-    struct flattened<T> {
+  requires(made_of<T>::as == part_kind::sequence) //
+struct flattened<T> {
   using parts = typename made_of<T>::parts;
   using once = flattened_parts<parts, is_plain<parts>>;
   using elements = typename once::elements;

@@ -28,16 +28,14 @@ public:
   using code = program<T, Queue>;
 
   executor(const code& p, Queue& queue, const frame<T>& lent)
-      : program_(p), queue_(queue), frame_(lent),
-        used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
+      : program_(p), queue_(queue), frame_(lent), used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
 
   // The forward pass. With `tape`, what the backward pass will read stays in the frame's memory; without, nothing does.
   // Without `output`, only what the backward pass will read is made. Gives the last value.
   tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
     const std::size_t end = output ? walk.loss : walk.lasting;
-    for (std::size_t t = 0; t < end; ++t)
-      step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
+    for (std::size_t t = 0; t < end; ++t) step(walk, t, !output && t + 1 == walk.lasting && !walk.lasting_output);
     return output ? value(program_.size(), walk.at[walk.loss].input) : tensors<T>{};
   }
 
@@ -120,8 +118,7 @@ private:
       call.tied = tied_parameter(tie_of(i));
       call.buffers = buffers_of(i);
       if (o.wants_tape) call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
-      call.workspace = {frame_.bytes(at.workspace),
-                        (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
+      call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
       call.why = why(o);
       call.random = random(i);
       if (o.takes_next) call.then = program_.at(i + 1).as;
@@ -181,8 +178,7 @@ private:
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
     call.buffers = buffers_of(i).to_read();
-    call.gradients = {reinterpret_cast<std::byte*>(made),
-                      e.parameter_layout.offsets.data()};
+    call.gradients = {reinterpret_cast<std::byte*>(made), e.parameter_layout.offsets.data()};
     const tie* const tied = tie_of(i);
     call.tied = tied_parameter(tied);
     call.tied_gradient = tied != nullptr ? frame_.tied_gradients + tied->waits_at : nullptr;
@@ -220,9 +216,7 @@ private:
                 (program_.is_frozen ? e.parameter_layout.size : 0),
             e.buffer_layout.offsets.data()};
   }
-  T* gradients_at(std::size_t index) const {
-    return frame_.gradients->start + (index - frame_.gradients->begin);
-  }
+  T* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
 
   // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
   // the gradients' own.
@@ -277,8 +271,7 @@ private:
 
 // How a block runs one of its chains.
 template <class T, class Queue>
-tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape,
-                       bool output) {
+tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape, bool output) {
   return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);
 }
 template <class T, class Queue>

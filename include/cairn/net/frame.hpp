@@ -44,7 +44,7 @@ struct frame {
   std::size_t rows = 0; // samples, 1 … batch
   tensors<const T> inputs{};
   tensors<const T> constants{};
-  tensors<T> outputs{};                // of a chain inside a block, and likewise below; no block: not wanted
+  tensors<T> outputs{}; // of a chain inside a block, and likewise below; no block: not wanted
   tensors<const T> output_gradients{};
   tensors<T> input_gradients{};
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output

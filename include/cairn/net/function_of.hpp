@@ -18,11 +18,9 @@ template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
     if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
-    else if constexpr (is_sequential<Part>)
-      return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
+    else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
-    else
-      return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
+    else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
   }
   using type = typename decltype(find())::type;
 };

@@ -37,12 +37,10 @@ struct inner_blueprints<Chain, I, Block, pack<Chains...>> {
   };
   using in = typename type_of_tensors<arriving>::type;
   // A block of several chains puts the first tensor of each together.
-  static constexpr unsigned used =
-      sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
+  static constexpr unsigned used = sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
   using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
   template <class Body>
-  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block,
-                         update>;
+  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block, update>;
   using type = pack<plan<Chains>...>;
 
   // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.

@@ -38,16 +38,16 @@ struct chain_ends {
 
 // What the compiler found out about a chain inside a block.
 struct chain_facts {
-  std::size_t size = 0;            // stages
-  std::size_t output_elements = 0; // of one sample of its first output
-  std::size_t input_elements = 0;  // ... of its first input
+  std::size_t size = 0;                          // stages
+  std::size_t output_elements = 0;               // of one sample of its first output
+  std::size_t input_elements = 0;                // ... of its first input
   std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
-  bool reads_input = false;  // on its backward pass
+  bool reads_input = false;      // on its backward pass
   bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
-  bool reads_output = false; // ... its last value, if that is the block's own output
-  bool writes_output = false; // in a forward that makes the tape alone
+  bool reads_output = false;     // ... its last value, if that is the block's own output
+  bool writes_output = false;    // in a forward that makes the tape alone
   chain_ends ends{};
   std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;

@@ -11,8 +11,8 @@ namespace cairn::detail {
 
 // Copies tensor `from_index` of one list to a place in another, unless it lies there or one of the two is not there.
 template <class Queue, class T, class From>
-void pass_on(Queue& queue, std::size_t rows, const tensor& what, const tensors<T>& to, std::size_t to_index,
-             const From& from, std::size_t from_index) {
+void pass_on(Queue& queue, std::size_t rows, const tensor& what, const tensors<T>& to, std::size_t to_index, const From& from,
+             std::size_t from_index) {
   const auto move = [&](auto* target, const auto* source) {
     if (target != nullptr && source != nullptr && target != source) copy(queue, what.elements(rows), target, source);
   };

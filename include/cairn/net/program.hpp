@@ -73,14 +73,13 @@ struct program {
   };
 
   bool is_root = true;
-  bool is_frozen = false;    // its parameters lie among the buffers, those of a layer before its buffers
-  chain_ends ends{}; // of a chain inside a block
+  bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
+  chain_ends ends{};      // of a chain inside a block
   walk training{};
   walk evaluation{};
   std::span<const element> elements{};
-  std::span<const std::uint32_t> order{}; // element of each stage, and one more
-  std::span<const std::size_t>
-      parameter_begin{}; // of each stage in the chain's block, in elements; then the size
+  std::span<const std::uint32_t> order{};         // element of each stage, and one more
+  std::span<const std::size_t> parameter_begin{}; // of each stage in the chain's block, in elements; then the size
   std::span<const std::size_t> state_begin{};
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
@@ -111,8 +110,8 @@ void layer_backward(Queue& queue, const backward_call<T>& call) {
   L::backward(queue, call);
 }
 template <class Block, class T, class Queue>
-void block_forward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block,
-                   bool tape, bool output) {
+void block_forward(Queue& queue, const typename program<T, Queue>::chains_type& chains, const frame<T>& block, bool tape,
+                   bool output) {
   made_of<Block>::forward(queue, chains, block, tape, output);
 }
 template <class Block, class T, class Queue>
@@ -217,8 +216,8 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       p.training = {Blueprint::training.ops(), Blueprint::trained::memory.at.data(), Blueprint::training.loss,
                     Blueprint::training.lasting, Blueprint::training.lasting_output};
     using evaluated = typename Blueprint::evaluated;
-    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss,
-                    evaluated::schedule.loss, true};
+    p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss, evaluated::schedule.loss,
+                    true};
     p.elements = elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
@@ -240,8 +239,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
 // The walk of a schedule that was planned when the program runs, and stays where it is.
 template <class T, class Queue>
 typename program<T, Queue>::walk walk_of_plan(const run_time_plan& p) {
-  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting,
-          p.training.lasting_output};
+  return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting, p.training.lasting_output};
 }
 
 // The program of a network's blueprint, for elements of type T on a device whose queue is Queue.

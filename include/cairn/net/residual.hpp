@@ -40,8 +40,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   // A last layer that can add does so in the write that makes the output; the first one likewise on the backward pass. Not
   // where backward reads the output without the addend, or where the output lies on what it is made from.
   static constexpr chain_ends ends(const element_facts& first, const element_facts& last) {
-    return {.output = last.adds && !last.as_stage.reads_output && !last.as_stage.in_place_forward,
-            .input_gradient = first.adds};
+    return {.output = last.adds && !last.as_stage.reads_output && !last.as_stage.in_place_forward, .input_gradient = first.adds};
   }
 
   static constexpr stage as_stage(const chain_facts* chain) {
@@ -77,8 +76,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
       add(queue, block.rows * list[0].size(), block.input_gradients[0], block.output_gradients[0], made[0]);
     else if (made[0] != nullptr) pass_on(queue, block.rows, list[0], block.input_gradients, 0, made, 0);
     else pass_on(queue, block.rows, list[0], block.input_gradients, 0, block.output_gradients, 0);
-    for (std::size_t k = 1; k < list.count; ++k)
-      pass_on(queue, block.rows, list[k], block.input_gradients, k, made, k);
+    for (std::size_t k = 1; k < list.count; ++k) pass_on(queue, block.rows, list[k], block.input_gradients, k, made, k);
   }
 
 private:

@@ -42,9 +42,8 @@ struct solved_step {
 
 // What memory_curve<Model, Batch, T, Update>::within() returns.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
-using solved_step_of =
-    solved_step<typename unplanned<Model>::type, Batch, T,
-                typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
+using solved_step_of = solved_step<typename unplanned<Model>::type, Batch, T,
+                                   typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
 
 } // namespace detail
 

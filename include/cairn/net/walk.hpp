@@ -21,10 +21,10 @@ template <std::size_t Elements, std::size_t Stages>
 struct walked {
   value_list in{};
   std::array<description, Elements + 1> of{};
-  std::array<std::uint32_t, Elements + 1> from{};  // the element that makes what this one takes; Elements: the input
+  std::array<std::uint32_t, Elements + 1> from{}; // the element that makes what this one takes; Elements: the input
   std::array<bool, Elements + 1> seen{};
-  std::array<tensor_set, Stages + 1> gradients{}; // which tensors of value k have one in memory
-  std::array<tensor_set, Elements + 1> used{};    // of the outputs of an element, wherever it stands
+  std::array<tensor_set, Stages + 1> gradients{};            // which tensors of value k have one in memory
+  std::array<tensor_set, Elements + 1> used{};               // of the outputs of an element, wherever it stands
   std::uint32_t last = static_cast<std::uint32_t>(Elements); // the element that makes the output
 
   std::size_t fault = no_fault; // the first stage that does not fit, and its element
@@ -40,13 +40,12 @@ struct walked {
 };
 
 using describer = void (*)(const value_list& value, const tensor_list& constants, const scale& to, description& out,
-                            element_facts* facts);
+                           element_facts* facts);
 
 // The forward pass: stage i is element order[i].
 template <std::size_t Elements, std::size_t Stages>
-constexpr void walk_forward(const describer* ask, const std::uint32_t* order, std::size_t count,
-                            const tensor_list& constants, const scale& to, walked<Elements, Stages>& out,
-                            element_facts* facts) {
+constexpr void walk_forward(const describer* ask, const std::uint32_t* order, std::size_t count, const tensor_list& constants,
+                            const scale& to, walked<Elements, Stages>& out, element_facts* facts) {
   std::array<std::size_t, Elements + 1> started{}; // where each ran last
   auto before = static_cast<std::uint32_t>(Elements);
   for (std::size_t i = 0; i < count; ++i) {
@@ -112,8 +111,7 @@ struct walk_of<Body, pack<Elements...>> {
 
   // `count`: only the first so many stages, and only forward. `facts`: room for those of every element, or null.
   static constexpr walked<size, stages> from(const value_list& in, const tensor_list& constants, tensor_set used,
-                                             const scale& to = {}, element_facts* facts = nullptr,
-                                             std::size_t count = no_fault) {
+                                             const scale& to = {}, element_facts* facts = nullptr, std::size_t count = no_fault) {
     constexpr std::array<describer, size + 1> ask{describer_of<Elements>()..., nullptr};
     constexpr auto order = order_of<Body>();
     walked<size, stages> out{};
@@ -151,8 +149,8 @@ constexpr void describe_chain(const value_list& value, const tensor_list& consta
 
 // A block as a stage is made of its chains' blueprints later.
 template <class Block, class... Chains>
-constexpr void describe_block(const value_list& value, const tensor_list& constants, const scale&,
-                              description& out, element_facts*) {
+constexpr void describe_block(const value_list& value, const tensor_list& constants, const scale&, description& out,
+                              element_facts*) {
   std::array<description, sizeof...(Chains)> chains{};
   constexpr std::array<void (*)(const value_list&, const tensor_list&, description&), sizeof...(Chains)> ask{
       &describe_chain<Chains>...};

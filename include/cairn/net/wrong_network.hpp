@@ -38,9 +38,8 @@ struct empty_residual_message {
 struct empty_repeat_message {
   template <class Block>
   static constexpr bool right() {
-    static_assert(
-        is_right<Block>,
-        "Repeat: Repeat<N, Block> is N blocks one after another, at least one; see empty_repeat<type>");
+    static_assert(is_right<Block>,
+                  "Repeat: Repeat<N, Block> is N blocks one after another, at least one; see empty_repeat<type>");
     return false;
   }
 };
@@ -57,9 +56,8 @@ struct begins_with_message {
 struct residual_ends_message {
   template <class Ends>
   static constexpr bool right() {
-    static_assert(is_right<Ends>,
-                  "Residual: its layers give another shape than they take, so the input cannot be added; see "
-                  "residual_ends<block, dims<what it takes>, dims<what it gives>>");
+    static_assert(is_right<Ends>, "Residual: its layers give another shape than they take, so the input cannot be added; see "
+                                  "residual_ends<block, dims<what it takes>, dims<what it gives>>");
     return false;
   }
 };
@@ -67,9 +65,8 @@ struct residual_ends_message {
 struct repeated_joint_message {
   template <class Joint>
   static constexpr bool right() {
-    static_assert(is_right<Joint>,
-                  "Repeat: the block gives another shape than it takes, so it cannot follow itself; see "
-                  "repeated_joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(is_right<Joint>, "Repeat: the block gives another shape than it takes, so it cannot follow itself; see "
+                                   "repeated_joint<position, producer, dims<what it produces>, consumer>");
     return false;
   }
 };
@@ -88,10 +85,9 @@ struct misplaced_update_message {
 struct shape_at_run_time_message {
   template <class Layer>
   static constexpr bool right() {
-    static_assert(
-        is_right<Layer>,
-        "layer: outputs (or accepts) is no constant expression for what arrives; is it constexpr, and has its "
-        "result at most 8 tensors of at most 8 extents? See shape_at_run_time<position, layer>");
+    static_assert(is_right<Layer>,
+                  "layer: outputs (or accepts) is no constant expression for what arrives; is it constexpr, and has its "
+                  "result at most 8 tensors of at most 8 extents? See shape_at_run_time<position, layer>");
     return false;
   }
 };
@@ -99,10 +95,9 @@ struct shape_at_run_time_message {
 struct unused_message {
   template <class Stage>
   static constexpr bool right() {
-    static_assert(
-        is_right<Stage>,
-        "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
-        "which takes the first tensor; leave the layer out; see unused<position, layer>");
+    static_assert(is_right<Stage>,
+                  "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
+                  "which takes the first tensor; leave the layer out; see unused<position, layer>");
     return false;
   }
 };

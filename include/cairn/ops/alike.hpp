@@ -19,9 +19,8 @@ template <class T>
 void check_alike(const char* op, matrix<T> written, matrix<const T> read) {
   if (written.rows == read.rows && written.columns == read.columns) [[likely]]
     return;
-  throw error(std::string(op) + ": the extents do not fit: expected " +
-              extents(written.rows, written.columns) + " as that is what is written, found " +
-              extents(read.rows, read.columns) + "; give matrices of the same extents");
+  throw error(std::string(op) + ": the extents do not fit: expected " + extents(written.rows, written.columns) +
+              " as that is what is written, found " + extents(read.rows, read.columns) + "; give matrices of the same extents");
 }
 
 } // namespace cairn::detail

@@ -40,8 +40,7 @@ namespace cairn {
 namespace detail {
 
 template <class Queue, class T>
-concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
-                                  matrix<const T> from) {
+concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
   copy(queue, count, y, x);
   copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
@@ -49,10 +48,9 @@ concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T
 };
 
 template <class Queue, class T>
-concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to,
-                                   matrix<const T> from, const epilogue<T>& then, const random_key& key,
-                                   const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums,
-                                   const std::int32_t* indices) {
+concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                   const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
+                                   const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
@@ -74,9 +72,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
 };
 
 template <class Queue, class T>
-concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from,
-                                   double* loss, const std::int32_t* labels,
-                                   const cross_entropy_options<T>& options) {
+concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss,
+                                   const std::int32_t* labels, const cross_entropy_options<T>& options) {
   softmax_cross_entropy(queue, loss, y, from, labels);
   softmax_cross_entropy(queue, loss, y, from, labels, options);
   bce_with_logits(queue, loss, y, count, x, x);
@@ -96,7 +93,7 @@ concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const
 } // namespace detail
 
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> &&
-    detail::computes_losses<Queue, T> && detail::computes_updates<Queue, T>;
+concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> && detail::computes_losses<Queue, T> &&
+                  detail::computes_updates<Queue, T>;
 
 } // namespace cairn

@@ -54,8 +54,7 @@ inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
 // come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
 // bucket of its own.
 template <std::size_t Parameters>
-constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element,
-                                               std::size_t most) {
+constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
   bucket_plan<Parameters> out{};
   if (ends.empty()) return out;
   const std::size_t total = ends.back().end;

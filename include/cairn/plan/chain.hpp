@@ -30,7 +30,7 @@ struct bytes {
 // schedule stores between forward and backward, its workspaces are what its own schedule needs besides.
 struct stage {
   detail::bytes output{};
-  std::size_t without_gradient = 0; // so many bytes of the output at this batch have no gradient in memory
+  std::size_t without_gradient = 0;     // so many bytes of the output at this batch have no gradient in memory
   detail::bytes tape{};                 // own bytes, stored from a forward to its backward
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
@@ -39,7 +39,7 @@ struct stage {
   bool reads_output = false;            // backward reads value i + 1
   bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
   bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
+  bool reshapes = false;                // value i + 1 is value i under other extents: in place its forward does nothing
   bool tape_without_output = false;     // forward can make the tape and leave the output out
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
@@ -84,8 +84,8 @@ struct chain {
   std::size_t batch = 1;
   detail::bytes input{};
   std::size_t input_without_gradient = 0;
-  bool lent = false;                // it is a composite's chain: the gradient of its input may be read outside
-  bool lent_output = false;         // the last value is the composite's output itself
+  bool lent = false;        // it is a composite's chain: the gradient of its input may be read outside
+  bool lent_output = false; // the last value is the composite's output itself
   // Gradient 0 is the composite's input gradient itself; of the root: it is wanted, and others own it.
   bool lent_input_gradient = false;
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it

@@ -52,12 +52,9 @@ struct shortest {
   static constexpr chain value{.stages = only};
 };
 template <class Policy, class Source>
-concept counts_at_once = requires {
-  typename std::integral_constant<std::size_t, count_moves<Policy>(Source::value)>;
-};
+concept counts_at_once = requires { typename std::integral_constant<std::size_t, count_moves<Policy>(Source::value)>; };
 template <class Policy, class Source>
-concept plans_at_once =
-    keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
+concept plans_at_once = keeps_a_budget<Policy> || counts_at_once<Policy, shortest> || counts_at_once<Policy, Source>;
 
 template <class Policy, class Source>
 constexpr bool accepts() {
@@ -74,11 +71,13 @@ constexpr bool accepted() {
 // Can the compiler make the plan's constants? Of a long chain the two that take the most steps are tried first, as a
 // constant that is not finished is an error for everything that is made of it.
 template <class Plan>
-concept ends_within_limits = Plan::stages <= 1000 || (requires {
-  typename std::integral_constant<bool, bool(prove<Plan::stages>(Plan::whole, Plan::schedule.ops(), Plan::kind))>;
-  typename std::integral_constant<std::size_t, trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(
-                                                   Plan::whole, Plan::schedule.ops()).count>;
-});
+concept ends_within_limits =
+    Plan::stages <= 1000 || (requires {
+      typename std::integral_constant<bool, bool(prove<Plan::stages>(Plan::whole, Plan::schedule.ops(), Plan::kind))>;
+      typename std::integral_constant<
+          std::size_t,
+          trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(Plan::whole, Plan::schedule.ops()).count>;
+    });
 
 // What is wrong with a policy on the chain Source::value.
 template <class Policy, class Source>
@@ -90,8 +89,7 @@ inline constexpr policy_fault policy_fault_of = [] {
   } else if constexpr (!plans_at_once<Policy, Source>) {
     return policy_fault::not_constant;
   } else {
-    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves))
-      return policy_fault::no_walk;
+    if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves)) return policy_fault::no_walk;
     else if constexpr (!ends_within_limits<plan_of<Source, Policy>>) return policy_fault::too_long;
     else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
   }
@@ -100,30 +98,25 @@ inline constexpr policy_fault policy_fault_of = [] {
 struct policy_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::fault != policy_fault::no_plan,
-        "checkpoint: the first argument is no policy: plan is missing or has another signature, expected "
-        "static constexpr void plan(const chain&, route&); see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::not_constant,
-        "checkpoint: this policy's plan is no constant expression: is it constexpr, and does it end on this "
-        "network? See checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::no_plan,
+                  "checkpoint: the first argument is no policy: plan is missing or has another signature, expected "
+                  "static constexpr void plan(const chain&, route&); see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::not_constant,
+                  "checkpoint: this policy's plan is no constant expression: is it constexpr, and does it end on this "
+                  "network? See checked_policy<type, stages>");
     static_assert(Checked::fault != policy_fault::refuses,
                   "checkpoint: this policy does not accept this network; see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::no_walk,
-        "checkpoint: this policy's route is no walk up and back: expected the forward of every stage once in "
-        "order before the first backward, then the backward of every stage once, the last stage first; see "
-        "checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::missing,
-        "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
-        "before it; see checked_policy<type, stages>");
-    static_assert(
-        Checked::fault != policy_fault::too_long,
-        "checkpoint: the plan of so many stages takes more steps than this compiler evaluates: raise its limit "
-        "(-fconstexpr-steps=10000000 with clang, -fconstexpr-ops-limit with g++), or put several layers in one "
-        "block; see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::no_walk,
+                  "checkpoint: this policy's route is no walk up and back: expected the forward of every stage once in "
+                  "order before the first backward, then the backward of every stage once, the last stage first; see "
+                  "checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::missing,
+                  "checkpoint: this policy's route has a backward that reads what is neither stored nor made again "
+                  "before it; see checked_policy<type, stages>");
+    static_assert(Checked::fault != policy_fault::too_long,
+                  "checkpoint: the plan of so many stages takes more steps than this compiler evaluates: raise its limit "
+                  "(-fconstexpr-steps=10000000 with clang, -fconstexpr-ops-limit with g++), or put several layers in one "
+                  "block; see checked_policy<type, stages>");
     return Checked::fault == policy_fault::none;
   }
 };
@@ -137,9 +130,8 @@ struct checked_policy : policy_message {
 struct budget_message {
   template <class Budget>
   static constexpr bool right() {
-    static_assert(is_right<Budget>,
-                  "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
-                  "least_possible_bytes<...>>, and give it at least the second");
+    static_assert(is_right<Budget>, "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
+                                    "least_possible_bytes<...>>, and give it at least the second");
     return false;
   }
 };
@@ -157,12 +149,12 @@ struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
 };
 template <class Policy, class Source>
-requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
+  requires(!accepts<Policy, Source>() && requires { typename Policy::template refusal<Source>; })
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   using type = typename Policy::template refusal<Source>;
 };
 template <keeps_a_budget Policy, class Source>
-requires(accepts<Policy, Source>())
+  requires(accepts<Policy, Source>())
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;

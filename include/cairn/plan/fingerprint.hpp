@@ -33,16 +33,16 @@ private:
 // Adds what a schedule does: every op, where it is and what of it is wanted.
 constexpr void add_ops(hash64& h, std::span<const op> ops) {
   for (const op& o : ops)
-    h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 |
-          std::uint64_t{o.wants_tape} << 9 | std::uint64_t{o.position} << 16);
+    h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 | std::uint64_t{o.wants_tape} << 9 |
+          std::uint64_t{o.position} << 16);
 }
 
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
   static constexpr std::size_t parts = 5;
-  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type",
-                                                        "gradient buckets", "version of Cairn"};
+  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type", "gradient buckets",
+                                                        "version of Cairn"};
 
   std::array<std::uint64_t, parts> words{};
 

@@ -29,8 +29,8 @@ constexpr bool value_ends(std::span<const op> ops, std::size_t t, std::size_t k)
 // may read it.
 constexpr bool takes_forward(const chain& c, std::span<const op> ops, std::size_t t, std::size_t u) {
   const op& next = ops[u];
-  return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape &&
-         c.in_place_forward(next.position) && value_ends(ops, u, next.position);
+  return next.position == ops[t].position + 1 && next.wants_output && !next.wants_tape && c.in_place_forward(next.position) &&
+         value_ends(ops, u, next.position);
 }
 
 // Can the backward at t multiply its input gradient by the derivative of the activation whose backward is at u? It
@@ -40,8 +40,7 @@ constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size
   const op& o = ops[t];
   const op& next = ops[u];
   return next.position + 1 == o.position && c[o.position].reads_input && c.in_place_backward(next.position) &&
-         !c[next.position].keeps_tape() && next.wants_input_gradient &&
-         !(c.lent_input_gradient && next.position == 0);
+         !c[next.position].keeps_tape() && next.wants_input_gradient && !(c.lent_input_gradient && next.position == 0);
 }
 
 // Lets a product do the activation after it, and the derivative of the activation before it, where that one is the

@@ -46,9 +46,8 @@ struct window_plan {
 // A window lives for whole ops of the root, and one op may be the backward of a block of many layers. Of the buckets
 // that begin and end in it no more than `in_flight` are there at a time, so every `in_flight`-th has the same window.
 template <std::size_t Buckets>
-constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets,
-                                            std::span<const std::size_t> stage_begin, std::size_t stages,
-                                            std::size_t element, std::size_t in_flight) {
+constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets, std::span<const std::size_t> stage_begin,
+                                            std::size_t stages, std::size_t element, std::size_t in_flight) {
   window_plan<Buckets> out{};
   std::array<std::uint32_t, Buckets + 1> first{}; // the stage that writes the first element of a bucket
   std::array<std::uint32_t, Buckets + 1> last{};

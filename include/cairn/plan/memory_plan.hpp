@@ -18,13 +18,13 @@ namespace cairn::detail {
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
   plain_array<operands, plus(Ops, 1)> at{};      // for each op
-  plain_array<place, Windows> windows{};                 // of the chain: where the gradients are
+  plain_array<place, Windows> windows{};         // of the chain: where the gradients are
   plain_array<std::size_t, plus(Ops, 1)> live{}; // bytes alive during each op, of this chain's own
-  std::size_t tape = 0;                   // bytes stored between the passes; of a composite only
-  std::size_t forward_workspace = 0; // bytes during the forward pass, besides the tape; at the root the whole arena
-  std::size_t backward_workspace = 0; // bytes during the backward pass, besides the tape
-  std::size_t arena = 0;              // the most bytes at once, as laid out
-  std::size_t bound = 0;              // the most bytes at once that live: no plan can be smaller
+  std::size_t tape = 0;                          // bytes stored between the passes; of a composite only
+  std::size_t forward_workspace = 0;             // bytes during the forward pass, besides the tape; at the root the whole arena
+  std::size_t backward_workspace = 0;            // bytes during the backward pass, besides the tape
+  std::size_t arena = 0;                         // the most bytes at once, as laid out
+  std::size_t bound = 0;                         // the most bytes at once that live: no plan can be smaller
 };
 
 // Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
@@ -137,8 +137,7 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
 // loss is at op `loss`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
 // expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
-constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss,
-                                std::size_t effort = 50'000) {
+constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss, std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;
   const auto lives = trace<Stages, Ops, most, Windows>(c, ops);
   constexpr std::size_t capacity = decltype(lives)::capacity;

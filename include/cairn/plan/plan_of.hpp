@@ -37,8 +37,7 @@ template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
   constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(),
-                                                   out.fence, effort);
+  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort);
   return out;
 }();
 
@@ -70,8 +69,7 @@ constexpr std::size_t arena_of() {
 template <class Plan>
 constexpr auto plan_memory() {
   if constexpr (Plan::whole.lent)
-    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(),
-                        best_arranged<Plan, part::back>());
+    return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::up>(), best_arranged<Plan, part::back>());
   else
     return write_places(Plan::lives, Plan::schedule.ops(), best_arranged<Plan, part::whole>(),
                         arrangement<Plan::lives.capacity>{});
@@ -113,8 +111,7 @@ struct plan_of {
   static constexpr auto moves = route_of<Source, Policy>::moves;
   static constexpr detail::demands<move_count> demands = look_back<stages, move_count>(whole, moves);
   static constexpr std::size_t most_ops = 2 * move_count + 3 * stages + 2; // see complete()
-  static constexpr detail::schedule<most_ops> roomy =
-      write_ops<most_ops, stages>(whole, moves, demands);
+  static constexpr detail::schedule<most_ops> roomy = write_ops<most_ops, stages>(whole, moves, demands);
   static constexpr detail::schedule<roomy.count> schedule = trim<roomy.count>(roomy);
   static constexpr journey kind = demands.up == move_count ? journey::evaluation : journey::training;
   static constexpr verdict proof = prove<stages>(whole, schedule.ops(), kind);
@@ -149,9 +146,8 @@ struct first_that_fits<Source, Bytes, void> {
   using type = void;
 };
 template <class Source, class Policy>
-using fitting = typename first_that_fits<
-    Source, most_bytes<Source, Policy>(),
-    typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>>::type;
+using fitting = typename first_that_fits<Source, most_bytes<Source, Policy>(),
+                                         typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>>::type;
 
 // The least arena of a candidate and those after it.
 template <class Source, class Candidate>
@@ -167,8 +163,7 @@ constexpr std::size_t least_arena() {
 
 // A policy that keeps a budget is planned as the candidate that fits.
 template <class Source, keeps_a_budget Policy>
-struct plan_of<Source, Policy, 0>
-    : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
+struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
 template <class Source, keeps_a_budget Policy>
 struct route_of<Source, Policy> : route_of<Source, fitting<Source, Policy>> {};
 

@@ -27,8 +27,8 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
   out.training = complete<at_run_time, at_run_time>(c, moves);
   const verdict v = prove<at_run_time>(c, out.training.ops());
   if (!v)
-    throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) +
-                ", at op " + std::to_string(v.at));
+    throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) + ", at op " +
+                std::to_string(v.at));
   constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
   out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
   if (out.memory.arena > place::most_bytes)

@@ -140,10 +140,9 @@ struct chosen_stage {
 struct outside_message {
   template <class Outside>
   static constexpr bool right() {
-    static_assert(
-        is_right<Outside>,
-        "at: a position lies outside the network (those of n stages are 0 to n - 1), or it has no stage of a "
-        "type that is named; see outside_network<at<stages...>, n>");
+    static_assert(is_right<Outside>,
+                  "at: a position lies outside the network (those of n stages are 0 to n - 1), or it has no stage of a "
+                  "type that is named; see outside_network<at<stages...>, n>");
     return false;
   }
 };

@@ -35,8 +35,8 @@ template <std::size_t Stages>
 class walker {
 public:
   constexpr walker(const chain& along, std::span<const op> ops)
-      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_),
-        values_(n_ + 1), gradients_(n_ + 1), tapes_(n_ + 1), ran_(n_ + 1) {
+      : chain_(along), ops_(ops), n_(along.size()), lowest_(along.lowest_backward()), below_(n_), values_(n_ + 1),
+        gradients_(n_ + 1), tapes_(n_ + 1), ran_(n_ + 1) {
     values_.items[0] = is_read;
   }
 
@@ -58,25 +58,21 @@ private:
 
   constexpr const char* step(const op& o) {
     const std::size_t k = o.position;
-    if (k >= n_ && (k > n_ || o.kind == op_kind::forward || o.kind == op_kind::backward ||
-                    o.kind == op_kind::discard_tape))
+    if (k >= n_ && (k > n_ || o.kind == op_kind::forward || o.kind == op_kind::backward || o.kind == op_kind::discard_tape))
       return "a position outside the chain";
     if (o.kind >= op_kind::discard_value) { // is_discard()
-      if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next ||
-          o.absorbed)
+      if (o.recomputes || o.wants_output || o.wants_tape || o.wants_input_gradient || o.takes_next || o.absorbed)
         return foreign_mark;
       item* const dropped = o.kind == op_kind::discard_value  ? values_.items
                             : o.kind == op_kind::discard_tape ? tapes_.items
                                                               : gradients_.items;
       if (o.kind == op_kind::discard_value && (k == 0 || (chain_.lent_output && k == n_)))
         return "a value is discarded that others own";
-      if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_)
-        return "a gradient is discarded that others own";
+      if (o.kind == op_kind::discard_gradient && chain_.lent && k == n_) return "a gradient is discarded that others own";
       if (dropped[k] == is_absent || dropped[k] == is_unread)
-        return o.kind == op_kind::discard_value ? "a value is discarded that is not there or was never read"
-               : o.kind == op_kind::discard_tape
-                   ? "a tape is discarded that is not there or was never read"
-                   : "a gradient is discarded that is not there or was never read";
+        return o.kind == op_kind::discard_value  ? "a value is discarded that is not there or was never read"
+               : o.kind == op_kind::discard_tape ? "a tape is discarded that is not there or was never read"
+                                                 : "a gradient is discarded that is not there or was never read";
       dropped[k] = is_absent;
       return nullptr;
     }
@@ -93,22 +89,17 @@ private:
 
   // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
   constexpr const char* pair(const op& o) const {
-    if (o.absorbed != previous_->takes_next)
-      return "an op takes the work of one that does it too, or of none";
-    if (!o.absorbed)
-      return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
+    if (o.absorbed != previous_->takes_next) return "an op takes the work of one that does it too, or of none";
+    if (!o.absorbed) return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
     const bool up = o.kind == op_kind::forward;
-    const bool beside = o.kind == previous_->kind &&
-                        (up ? previous_->position + 1 == o.position : previous_->position == o.position + 1);
+    const bool beside =
+        o.kind == previous_->kind && (up ? previous_->position + 1 == o.position : previous_->position == o.position + 1);
     const stage& s = stages_[o.position];
-    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape())
-      return "an op takes work that it cannot do";
+    if (!beside || o.takes_next || s.as_activation == 0 || s.keeps_tape()) return "an op takes work that it cannot do";
     if (!(up ? chain_.in_place_forward(o.position) : chain_.in_place_backward(o.position)))
       return "an op takes work that is not in place";
-    if (!up && !stages_[previous_->position].reads_input)
-      return "an op takes a derivative at a value that it does not read";
-    if (!up && o.position == 0 && chain_.lent_input_gradient)
-      return "an op takes work whose result lies elsewhere";
+    if (!up && !stages_[previous_->position].reads_input) return "an op takes a derivative at a value that it does not read";
+    if (!up && o.position == 0 && chain_.lent_input_gradient) return "an op takes work whose result lies elsewhere";
     return nullptr;
   }
 
@@ -119,8 +110,7 @@ private:
     values_.items[i] = is_read;
     if (o.recomputes != (ran_.items[i] != 0)) return "a forward is marked as the other kind of pass";
     if (!o.recomputes && after_loss_) return "a first forward after the loss";
-    if (i >= below_)
-      return "a forward of a stage whose backward is done, and whose parameters may be others by now";
+    if (i >= below_) return "a forward of a stage whose backward is done, and whose parameters may be others by now";
     if (!o.wants_output && !o.wants_tape) return "a forward of which nothing is wanted";
     if (o.wants_output) {
       if (values_.items[i + 1] != is_absent) return "a value is made that is there already";
@@ -181,8 +171,7 @@ private:
     if (!after_loss_) return "no loss";
     if (previous_->takes_next) return "an op takes the work of none";
     const bool back = kind == journey::training && lowest_ < n_;
-    if (back ? below_ != lowest_ : below_ != n_)
-      return back ? "a backward is missing" : "a backward in an evaluation";
+    if (back ? below_ != lowest_ : below_ != n_) return back ? "a backward is missing" : "a backward in an evaluation";
     for (std::size_t k = 1; k <= n_; ++k) {
       if (tapes_.items[k - 1] != is_absent) return "a tape is left over";
       if (values_.items[k] != is_absent && !(chain_.lent_output && k == n_)) return "a value is left over";

@@ -36,8 +36,7 @@ constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
 struct revolve_message {
   template <class Policy>
   static constexpr bool right() {
-    static_assert(Policy::asked > 0,
-                  "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
+    static_assert(Policy::asked > 0, "revolve<S>: S is the number of stored stage inputs, the chain's own included: at least 1");
     return Policy::asked > 0;
   }
 };
@@ -73,8 +72,8 @@ private:
       }
       // The upper part gets one place less; it is as long as it can be without one more repetition.
       const auto [r, reach] = detail::sweeps_for(length, inputs);
-      const std::size_t upper = reach * inputs / (inputs + r); // C(inputs - 1 + r, inputs - 1)
-      const std::size_t below = reach - upper;                 // C(inputs + r - 1, inputs)
+      const std::size_t upper = reach * inputs / (inputs + r);                  // C(inputs - 1 + r, inputs - 1)
+      const std::size_t below = reach - upper;                                  // C(inputs + r - 1, inputs)
       const std::size_t lower = r > 1 ? below * (r - 1) / (inputs + r - 1) : 0; // C(inputs + r - 2, inputs)
       std::size_t middle = length > upper ? length - upper : 1;
       if (middle < lower) middle = lower;

@@ -61,9 +61,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
     value.items[n] = 1;
   };
 
-  const auto is_back = [&](std::size_t m) {
-    return lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward;
-  };
+  const auto is_back = [&](std::size_t m) { return lent ? m > 0 && moves[m - 1].position + 1 == n : moves[m].backward; };
   std::size_t up = 0;
   while (up < count && !is_back(up)) ++up;
   out.up = up;
@@ -72,8 +70,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
     const std::size_t i = moves[m].position;
     unsigned d = 0;
     if (!moves[m].backward) {
-      if (i != lent_stage ||
-          m < up) { // an output that others own stays where it is: the backward pass does not make it again
+      if (i != lent_stage || m < up) { // an output that others own stays where it is: the backward pass does not make it again
         if (value.items[i + 1] != 0) d = wants_output;
         value.items[i + 1] = 0;
       }
@@ -107,8 +104,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
 
 // Writes the ops down, each with the discards of what it is the last to read. Values of others are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
-constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route,
-                                       const demands<Moves>& wanted) {
+constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route, const demands<Moves>& wanted) {
   const std::size_t n = c.size();
   schedule<Capacity> out{};
   out.storage.make_room(2 * route.size() + 3 * n + 2); // see complete()

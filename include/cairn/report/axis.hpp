@@ -42,8 +42,7 @@ struct axis_scale {
   bool logarithmic = false;
 
   double operator()(double value) const {
-    const double part =
-        logarithmic ? std::log(value / least) / std::log(most / least) : (value - least) / (most - least);
+    const double part = logarithmic ? std::log(value / least) / std::log(most / least) : (value - least) / (most - least);
     return from + (to - from) * part;
   }
   double length(double value) const { return (to - from) * value / (most - least); } // on a linear axis
@@ -110,13 +109,11 @@ inline std::vector<double> ticks_of(const chart_axis& axis, const axis_scale& sc
       if (tick >= scale.least && tick <= scale.most) out.push_back(tick);
     return out;
   }
-  if (axis.logarithmic)
-    out = log_ticks(scale.least, scale.most, ticks, axis.unit == chart_unit::bytes ? 1024 : 1000);
+  if (axis.logarithmic) out = log_ticks(scale.least, scale.most, ticks, axis.unit == chart_unit::bytes ? 1024 : 1000);
   if (out.size() > 1) return out; // else less than a decade, where linear ticks serve
   out.clear();
   const double step = tick_step(scale.most - scale.least, ticks, axis.unit);
-  for (double k = std::ceil(scale.least / step - 1e-9); k * step <= scale.most * (1 + 1e-9); ++k)
-    out.push_back(k * step);
+  for (double k = std::ceil(scale.least / step - 1e-9); k * step <= scale.most * (1 + 1e-9); ++k) out.push_back(k * step);
   return out;
 }
 

@@ -60,8 +60,7 @@ public:
   // Policies that stand at nearly the same place share a point.
   template <class Policy>
   void add_policy() {
-    using plan =
-        blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
+    using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
     const std::string name = name_of<Policy>();
     const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
     const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
@@ -116,25 +115,22 @@ private:
   }
 
   void add_point(std::string name, const char* colour, const chart_point& at) {
-    chart_.lines.push_back(
-        {.name = std::move(name),
-         .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
-         .colour = colour,
-         .points = {at}});
+    chart_.lines.push_back({.name = std::move(name),
+                            .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
+                            .colour = colour,
+                            .points = {at}});
   }
 
-  using plain =
-      blueprint_of<checkpoint<store_all, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
+  using plain = blueprint_of<checkpoint<store_all, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
 
   const Curve& curve_;
   double store_all_ = static_cast<double>(curve_.cost_of(plain::training.ops()));
   double highest_ = 1;
   // The axis of bytes begins at nothing; that of time right below store_all's, below which nothing is.
-  line_chart chart_{
-      {},
-      {"activations of a training step", chart_unit::bytes},
-      {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},
-      {}};
+  line_chart chart_{{},
+                    {"activations of a training step", chart_unit::bytes},
+                    {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},
+                    {}};
 };
 
 } // namespace detail
@@ -147,8 +143,8 @@ private:
 // schedules, these policies as points above it, and the schedules that keep these budgets. Times are the costs of the
 // curve. Throws what within() throws for a budget that no schedule keeps.
 template <class... Policies, class Model, std::size_t Batch, class T, class Update>
-std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve,
-                       std::span<const std::size_t> budgets = {}, const curve_settings& settings = {}) {
+std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve, std::span<const std::size_t> budgets = {},
+                       const curve_settings& settings = {}) {
   using drawn = detail::curve_chart<memory_curve<Model, Batch, T, Update>>;
   static_assert(!memory_curve<Model, Batch, T, Update>::plan::fused,
                 "draw_curve: the policies beside the curve are planned without a fused_update; draw the curve of the "
@@ -157,10 +153,8 @@ std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve,
   for (const auto add : {&drawn::add_curve, &drawn::template add_policy<Policies>...}) (picture.*add)();
   picture.add_budgets(budgets);
   const line_chart chart = std::move(picture).take();
-  return draw_line_charts({&chart, 1}, {.title = settings.title,
-                                        .subtitle = settings.subtitle,
-                                        .width = settings.width,
-                                        .height = settings.height});
+  return draw_line_charts(
+      {&chart, 1}, {.title = settings.title, .subtitle = settings.subtitle, .width = settings.width, .height = settings.height});
 }
 
 } // namespace cairn

@@ -27,17 +27,14 @@ void draw_schedule(const std::string& file) {
   using plain = typename detail::without_checkpoint<model>::type;
   std::vector<bucket_departure> leaving;
   if constexpr (replica::distributed && !plan::fused)
-    leaving =
-        departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
-  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole,
-                            plan::training.ops(), plan::trained::memory.live, leaving};
-  write_svg(file,
-            draw_schedules(
-                std::span(&panel, 1),
-                {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                 .stage_names = stage_names<plan>(),
-                 .store_all_peak =
-                     blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
+    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
+  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
+                            plan::trained::memory.live, leaving};
+  write_svg(file, draw_schedules(
+                      std::span(&panel, 1),
+                      {.title = "One training step of " + std::to_string(Batch::size) + " samples",
+                       .stage_names = stage_names<plan>(),
+                       .store_all_peak = blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
 }
 
 } // namespace cairn

@@ -21,8 +21,7 @@ inline std::string format_fixed(double value, int decimals) {
   std::array<char, 64> text{};
   // 1e15 needs 16 digits, a sign, a point and the decimals; what is larger is written with an exponent.
   const auto form = std::abs(value) < 1e15 ? std::chars_format::fixed : std::chars_format::scientific;
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, form, std::min(decimals, 30)).ptr;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, form, std::min(decimals, 30)).ptr;
   return {text.data(), end};
 }
 
@@ -39,16 +38,10 @@ struct unit {
   double size;
   const char* name;
 };
-inline constexpr std::array<unit, 7> byte_units{{{1, " B"},
-                                                 {0x1p10, " KiB"},
-                                                 {0x1p20, " MiB"},
-                                                 {0x1p30, " GiB"},
-                                                 {0x1p40, " TiB"},
-                                                 {0x1p50, " PiB"},
-                                                 {0x1p60, " EiB"}}};
+inline constexpr std::array<unit, 7> byte_units{
+    {{1, " B"}, {0x1p10, " KiB"}, {0x1p20, " MiB"}, {0x1p30, " GiB"}, {0x1p40, " TiB"}, {0x1p50, " PiB"}, {0x1p60, " EiB"}}};
 inline constexpr std::array<unit, 4> time_units{{{1e-9, " ns"}, {1e-6, " us"}, {1e-3, " ms"}, {1, " s"}}};
-inline constexpr std::array<unit, 6> count_units{
-    {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
+inline constexpr std::array<unit, 6> count_units{{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
 
 // The largest unit that a value fills once it is rounded to three digits: 1023.6 KiB are 1.00 MiB.
 inline const unit& unit_of(double value, std::span<const unit> units) {
@@ -74,8 +67,8 @@ inline std::string format_bytes(std::size_t bytes) {
 // of a byte is left out. Throws input_error for anything else: KB or M could mean two numbers each.
 inline std::size_t parse_bytes(std::string_view text) {
   const auto refuse = [&] {
-    return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" +
-                       std::string(text) + "'; the units are B, KiB, MiB, GiB and TiB");
+    return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" + std::string(text) +
+                       "'; the units are B, KiB, MiB, GiB and TiB");
   };
   // By hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double holds
   // up to 2^53, and it is divided once.

@@ -115,12 +115,10 @@ private:
         if (!std::isfinite(p.x) || !std::isfinite(p.y) || (chart_.x.logarithmic && p.x <= 0) ||
             (chart_.y.logarithmic && p.y <= 0))
           throw input_error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
-                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name +
-                            "'" + where);
+                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name + "'" + where);
     }
     if (chart_.lines.empty())
-      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title +
-                        "', found none");
+      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title + "', found none");
   }
 
   static double label_width(const chart_line& line) {
@@ -173,8 +171,7 @@ private:
     double right() const { return left + label_width(*line); }
     double half() const { return line->note.empty() ? 9 : 16; }
     bool meets(const label& other) const {
-      return left < other.right() && other.left < right() &&
-             std::abs(y - other.y) < half() + other.half() - 0.01;
+      return left < other.right() && other.left < right() && std::abs(y - other.y) < half() + other.half() - 0.01;
     }
   };
 
@@ -187,10 +184,8 @@ private:
     label best{&line, x + label_gap, y, y};
     const double height = best.half() + 6;
     std::size_t least = crossings(best);
-    const std::array<chart_point, 4> others{{{x - width - 2, y - height},
-                                             {x - 4, y - height},
-                                             {x + label_gap, y + height},
-                                             {x - width / 2, y + height + 2}}};
+    const std::array<chart_point, 4> others{
+        {{x - width - 2, y - height}, {x - 4, y - height}, {x + label_gap, y + height}, {x - width / 2, y + height + 2}}};
     for (const auto& [left, middle] : others) {
       if (least == 0 || left < x_.from || middle < y_.to || middle > y_.from - height) continue;
       const label other{&line, left, middle, middle};
@@ -228,8 +223,7 @@ private:
     for (const chart_line& line : chart_.lines) {
       if (line.name.empty()) continue;
       labels.push_back(place_of(line));
-      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i)
-        std::swap(labels[i], labels[i - 1]);
+      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i) std::swap(labels[i], labels[i - 1]);
     }
     bool moved = true;
     for (int round = 0; moved && round < 200; ++round) {
@@ -292,8 +286,9 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   const auto count = static_cast<double>(columns);
   const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
   for (std::size_t i = 0; i < charts.size(); ++i) {
-    const double left = margin + (each + between) * static_cast<double>(i % columns);
-    const double plot = top + row * static_cast<double>(i / columns) + title;
+    const std::size_t line = i / columns, column = i % columns;
+    const double left = margin + (each + between) * static_cast<double>(column);
+    const double plot = top + row * static_cast<double>(line) + title;
     drawing(charts[i], left, each, plot, settings.height).draw(to);
   }
   return to.str();

@@ -53,8 +53,7 @@ struct memory_plot {
     const std::string base = " " + svg_writer::number(y.from);
     to.path("M" + svg_writer::number(x(0)) + base + curve + "L" + svg_writer::number(x(times->work)) + base + "Z",
             "fill=\"#8a97a6\" fill-opacity=\"0.28\"");
-    to.path("M" + curve.substr(1),
-            "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
+    to.path("M" + curve.substr(1), "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
   }
 
   // After the curve and the mark of the loss, which would cross it.
@@ -73,30 +72,22 @@ struct memory_plot {
     const bool refers = reference > live[at];
     const double reference_at = y(static_cast<double>(reference));
     // On the other side than the peak's own number, so that the two never meet.
-    const auto limit = [&](double height, double base, const std::string& words, const std::string& colour,
-                           const char* dashes) {
-      to.line(x.from, height, x.to, height,
-              "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
+    const auto limit = [&](double height, double base, const std::string& words, const std::string& colour, const char* dashes) {
+      to.line(x.from, height, x.to, height, "stroke=\"" + colour + "\" stroke-width=\"1\" stroke-dasharray=\"" + dashes + "\"");
       to.text(left_half ? x.to - 4 : x.from + 6, base, words,
               {.at = left_half ? text_anchor::end : text_anchor::start, .colour = colour, .halo = 3});
     };
     if (refers)
-      limit(reference_at, reference_at - 5, std::string(reference_name) + " " + format_bytes(reference), "#46515e",
-            "5 4");
+      limit(reference_at, reference_at - 5, std::string(reference_name) + " " + format_bytes(reference), "#46515e", "5 4");
     if (budget > 0) {
       const double height = y(static_cast<double>(budget));
       // Below its line if the other number is just above it.
       const bool close = refers && std::abs(height - reference_at) < 14;
-      limit(height, close ? std::max(height, reference_at) + 13 : height - 5,
-            "budget " + format_bytes(budget), "#1d8a5b", "7 3");
+      limit(height, close ? std::max(height, reference_at) + 13 : height - 5, "budget " + format_bytes(budget), "#1d8a5b", "7 3");
     }
     to.circle(px, py, 3.5, "fill=\"#1d242c\" stroke=\"#fff\" stroke-width=\"1\"");
     to.text(px + (left_half ? 7 : -7), py - 6, "peak " + format_bytes(live[at]),
-            {.size = 12,
-             .at = left_half ? text_anchor::start : text_anchor::end,
-             .colour = "#1d242c",
-             .bold = true,
-             .halo = 3});
+            {.size = 12, .at = left_half ? text_anchor::start : text_anchor::end, .colour = "#1d242c", .bold = true, .halo = 3});
   }
 
 private:

@@ -195,11 +195,9 @@ std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) 
   if (panels.empty())
     throw input_error("draw_metrics: expected at least one metric with a finite value, found none; was anything logged?");
   const std::size_t columns = panels.size() == 4 ? 2 : std::min<std::size_t>(panels.size(), 3);
-  return draw_line_charts<Writer>(panels, {.title = title,
-                                           .subtitle = without,
-                                           .width = 60 + 400 * static_cast<double>(columns),
-                                           .height = 220,
-                                           .columns = columns});
+  return draw_line_charts<Writer>(
+      panels,
+      {.title = title, .subtitle = without, .width = 60 + 400 * static_cast<double>(columns), .height = 220, .columns = columns});
 }
 
 namespace detail {

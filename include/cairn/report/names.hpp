@@ -37,8 +37,7 @@ inline std::string typed_name(std::string_view name) {
     if (const std::size_t length = fraction_length(name.substr(i)); length > 0) {
       constexpr std::string_view hundredths = ", 100}"; // a percentage, as a user types it
       const std::string_view shown = name.substr(i, length);
-      if (shown.ends_with(hundredths))
-        out += "percent<" + std::string(shown.substr(1, length - 1 - hundredths.size())) + ">";
+      if (shown.ends_with(hundredths)) out += "percent<" + std::string(shown.substr(1, length - 1 - hundredths.size())) + ">";
       else out += "fraction" + std::string(shown);
       i += length - 1;
       continue;
@@ -76,8 +75,7 @@ template <class Blueprint>
 std::vector<std::string> stage_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < Blueprint::size; ++i)
-    names.push_back(
-        detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
+    names.push_back(detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
   return names;
 }
 

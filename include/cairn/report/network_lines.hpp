@@ -32,14 +32,14 @@ struct network_line {
   bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
   std::size_t times = 0; // so many stages; of a group: repetitions
   value_list outputs{};  // that it makes; what goes past it is left out
-  std::vector<std::size_t> positions{}; // in the chain in which it stands, the same for each repetition of that chain
-  std::size_t parameters = 0; // that are learnt
-  std::size_t frozen = 0;     // parameters that are not
-  std::size_t forwards = 0; // how many run in one step
-  std::size_t stored = 0;     // how many of the stages store an output or a tape between forward and backward
-  std::size_t recomputed = 0; // how many of them run forward more than once
-  std::size_t tape_bytes = 0; // stored between forward and backward: own tape, and output where it is stored
-  std::uint64_t flops = 0;    // of a step for one sample
+  std::vector<std::size_t> positions{};   // in the chain in which it stands, the same for each repetition of that chain
+  std::size_t parameters = 0;             // that are learnt
+  std::size_t frozen = 0;                 // parameters that are not
+  std::size_t forwards = 0;               // how many run in one step
+  std::size_t stored = 0;                 // how many of the stages store an output or a tape between forward and backward
+  std::size_t recomputed = 0;             // how many of them run forward more than once
+  std::size_t tape_bytes = 0;             // stored between forward and backward: own tape, and output where it is stored
+  std::uint64_t flops = 0;                // of a step for one sample
   std::vector<gradient_span> gradients{}; // of each stage
 };
 
@@ -87,9 +87,7 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
     // Whether the chain has to make its input gradient is up to the chain around it.
-    const std::size_t without = !o.wants_input_gradient ? backwards
-                                : o.position == 0       ? whole.last_backwards
-                                                        : 0;
+    const std::size_t without = !o.wants_input_gradient ? backwards : o.position == 0 ? whole.last_backwards : 0;
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
@@ -137,8 +135,7 @@ private:
       line.forwards += u.all_forwards();
       line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
       line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
-      line.tape_bytes +=
-          (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
+      line.tape_bytes += (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
       line.flops += u.flops(s);
       line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
     }
@@ -181,12 +178,9 @@ private:
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
-      network_line group{
-          .name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
+      network_line group{.name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
-      write_group(out, std::move(group), [&](std::size_t below) {
-        line_writer<Inner, 0, Part>::write(out, inside, {0}, below);
-      });
+      write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
     } else {
       line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
     }
@@ -203,15 +197,12 @@ private:
     if constexpr (times == 1 || flattened<Body>::elements::size == 1) {
       write_parts(out, copies, all, level, std::index_sequence_for<Parts...>{});
     } else {
-      network_line group{.name = std::string(made_of<Body>::name),
-                         .level = level,
-                         .group = true,
-                         .times = copies.size() * all.size()};
+      network_line group{
+          .name = std::string(made_of<Body>::name), .level = level, .group = true, .times = copies.size() * all.size()};
       for (const std::size_t at : all)
         for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
-      write_group(out, std::move(group), [&](std::size_t below) {
-        write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{});
-      });
+      write_group(out, std::move(group),
+                  [&](std::size_t below) { write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{}); });
     }
   }
 
@@ -248,8 +239,7 @@ private:
   }();
 
   template <std::size_t... I>
-  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level,
-                          std::index_sequence<I...>) {
+  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level, std::index_sequence<I...>) {
     using writer = void (*)(lines&, const chain_uses&, const places&, std::size_t);
     constexpr std::array<writer, sizeof...(Parts) + 1> writers{&line_writer<Chain, first[I], Parts>::write...};
     constexpr std::array<std::size_t, sizeof...(Parts) + 1> stages{flattened<Parts>::stages...};

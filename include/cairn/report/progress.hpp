@@ -28,8 +28,7 @@ namespace detail {
 // "loss=0.1234", with at most four digits.
 inline std::string named_number(std::string_view name, double value) {
   std::array<char, 32> number{};
-  const auto end =
-      std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
+  const auto end = std::to_chars(number.data(), number.data() + number.size(), value, std::chars_format::general, 4);
   return std::string(name).append("=").append(number.data(), end.ptr);
 }
 
@@ -120,8 +119,7 @@ private:
       const char* value = std::getenv(name);
       if (value == nullptr || *value == '\0') continue;
       const std::string_view text = value;
-      return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos ||
-             text.find("utf-8") != text.npos;
+      return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos || text.find("utf-8") != text.npos;
     }
     return false;
   }
@@ -164,8 +162,7 @@ private:
     const std::string done = format_count(done_);
     std::string out;
     // On a terminal as wide as at the end, so that the bar keeps its length.
-    if (total_ > 0)
-      out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
+    if (total_ > 0) out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
     else out = done + " " + settings_.unit;
     out += " [" + format_clock(elapsed);
     const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;

@@ -38,8 +38,8 @@ struct picture_settings {
   std::size_t store_all_peak = 0;         // bytes; 0: not drawn
   std::size_t budget = 0;                 // bytes that a schedule may use, as a line; 0: not drawn
   std::size_t columns = 1;                // schedules side by side
-  double flops_per_byte = 20; // operations of one rank in the time in which a byte of gradients is reduced
-  double width = 1200;        // pixels
+  double flops_per_byte = 20;             // operations of one rank in the time in which a byte of gradients is reduced
+  double width = 1200;                    // pixels
 };
 
 namespace detail {
@@ -113,9 +113,8 @@ private:
   void check() const {
     for (const picture_panel& p : panels_)
       if (p.live.size() < p.ops.size() || p.ops.empty() || p.stages.size() == 0)
-        throw input_error("draw_schedules: expected stages, ops and live bytes for each of the " +
-                          std::to_string(p.ops.size()) + " ops of '" + p.name + "', found " +
-                          std::to_string(p.live.size()) +
+        throw input_error("draw_schedules: expected stages, ops and live bytes for each of the " + std::to_string(p.ops.size()) +
+                          " ops of '" + p.name + "', found " + std::to_string(p.live.size()) +
                           " numbers of bytes; take them from the memory plan of the same schedule");
   }
 
@@ -170,15 +169,13 @@ private:
   // only; what is measured belongs in a table.
   void draw_facts(Writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
-    const std::string chain_facts =
-        format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
+    const std::string chain_facts = format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
     std::string peak_facts = "peak " + format_bytes(peak);
     if (settings_.store_all_peak > 0 && peak != settings_.store_all_peak)
-      peak_facts += " = " +
-                    format_fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) +
-                    " of store_all";
-    std::string time_facts = "predicted time " + format_fixed(times_[p].work_ratio, 2) + " ×" +
-                             (is_narrow() ? "" : " a step without recomputation");
+      peak_facts +=
+          " = " + format_fixed(static_cast<double>(peak) / static_cast<double>(settings_.store_all_peak), 2) + " of store_all";
+    std::string time_facts =
+        "predicted time " + format_fixed(times_[p].work_ratio, 2) + " ×" + (is_narrow() ? "" : " a step without recomputation");
     if (!panel.leaving.empty()) {
       const double exposed = (times_[p].end - times_[p].work) / times_[p].work * times_[p].work_ratio;
       time_facts += " + " + format_fixed(exposed, 2) + " waiting for gradients";
@@ -229,8 +226,7 @@ private:
     for (const auto kind : {picture_kind::forward, picture_kind::recompute, picture_kind::backward})
       if (has({&panel, 1}, kind)) stages.draw_ops(to, kind);
     if (!panel.leaving.empty()) {
-      if (is_labelled(p))
-        to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", {.at = text_anchor::end});
+      if (is_labelled(p)) to.text(x.from - 8, lane + lane_height / 2 + 4, "buckets", {.at = text_anchor::end});
       stages.draw_buckets(to, panel.leaving, lane, lane_height);
     }
 

@@ -20,10 +20,8 @@ namespace cairn::detail {
 // What the colours of a schedule's picture mean. They differ in lightness as well as in hue, and keep apart
 // for people who see red and green alike.
 enum class picture_kind : std::size_t { forward, recompute, backward, communication, stored };
-inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b",
-                                                            "#dbe2ea"};
-inline constexpr std::array<const char*, 5> picture_words{"forward", "recompute", "backward",
-                                                          "gradients on their way", "stored"};
+inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b", "#dbe2ea"};
+inline constexpr std::array<const char*, 5> picture_words{"forward", "recompute", "backward", "gradients on their way", "stored"};
 
 // `fill="#2f6db3"`, or a stroke of that colour.
 inline std::string paint(const char* attribute, picture_kind kind) {
@@ -86,7 +84,7 @@ struct stage_plot {
       const double since = rows[position].since;
       to.rectangle(x(since), row_top(position) + between / 2, x.length(now - since), row - between);
     };
-    const auto hold = [&](std::size_t position, bool row_state::*what, bool on, double now) {
+    const auto hold = [&](std::size_t position, bool row_state::* what, bool on, double now) {
       row_state& r = rows[position];
       const bool before = r.holds();
       r.*what = on;
@@ -99,8 +97,7 @@ struct stage_plot {
       done += works(o) ? 1U : 0U;
       if (o.kind == op_kind::forward && o.wants_output) hold(o.position, &row_state::output, true, now);
       if (o.kind == op_kind::forward && o.wants_tape) hold(o.position, &row_state::tape, true, now);
-      if (o.kind == op_kind::discard_value && o.position > 0)
-        hold(o.position - 1, &row_state::output, false, now);
+      if (o.kind == op_kind::discard_value && o.position > 0) hold(o.position - 1, &row_state::output, false, now);
       if (o.kind == op_kind::discard_tape) hold(o.position, &row_state::tape, false, now);
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -112,8 +109,7 @@ struct stage_plot {
   template <class Writer>
   void draw_ops(Writer& to, picture_kind kind) const {
     if (is_fine())
-      return to.path(runs_of(kind), "fill=\"none\" stroke-linecap=\"square\" stroke-width=\"1.5\" " +
-                                        paint("stroke", kind));
+      return to.path(runs_of(kind), "fill=\"none\" stroke-linecap=\"square\" stroke-width=\"1.5\" " + paint("stroke", kind));
     const std::string name = picture_words[static_cast<std::size_t>(kind)];
     const bool titled = ops.size() <= 4000; // with more, no single one can be pointed at
     to.open_group("class=\"" + name + "\" " + paint("fill", kind));
@@ -132,8 +128,7 @@ struct stage_plot {
   // A bucket: a line down from the end of the backward that completes it, and the time of its reduction in a lane of
   // its own.
   template <class Writer>
-  void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane,
-                    double height) const {
+  void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane, double height) const {
     constexpr std::size_t max_lines = 64;
     for (const bucket_departure& b : leaving.first(leaving.size() <= max_lines ? leaving.size() : 0)) {
       const double at = x(finished(b.position));
@@ -143,16 +138,13 @@ struct stage_plot {
     to.open_group("class=\"communication\" " + paint("fill", picture_kind::communication));
     for (std::size_t b = 0; b < leaving.size(); ++b) {
       const double begin = x(times->buckets[b].begin);
-      const double end =
-          std::min(x(times->buckets[b].end), x.to); // the scale may end before the last arrives
+      const double end = std::min(x(times->buckets[b].end), x.to); // the scale may end before the last arrives
       if (begin >= x.to) break;
       const std::string size = format_bytes(leaving[b].bytes);
-      to.rectangle(begin, lane, std::max(end - begin > 5 ? end - begin - 0.75 : end - begin, 1.25), height,
-                   "rx=\"1.5\"",
+      to.rectangle(begin, lane, std::max(end - begin > 5 ? end - begin - 0.75 : end - begin, 1.25), height, "rx=\"1.5\"",
                    size + " of gradients, complete after the backward of " + label(leaving[b].position));
       if (end - begin > svg_writer::width_of(size, 10) + 6)
-        to.text((begin + end) / 2, lane + height / 2 + 3.5, size,
-                {.size = 10, .at = text_anchor::middle, .colour = "#fff"});
+        to.text((begin + end) / 2, lane + height / 2 + 3.5, size, {.size = 10, .at = text_anchor::middle, .colour = "#fff"});
     }
     to.close_group();
   }
@@ -164,9 +156,7 @@ struct stage_plot {
     const std::size_t last = stages.size() - 1;
     const auto add = [&](std::size_t i) {
       if (step > 1) to.line(x.from, row_middle(i), x.to, row_middle(i), "stroke=\"#eceff2\"");
-      if (labelled)
-        to.text(x.from - 8, row_middle(i) + 4, is_named() ? label(i) : std::to_string(i),
-                {.at = text_anchor::end});
+      if (labelled) to.text(x.from - 8, row_middle(i) + 4, is_named() ? label(i) : std::to_string(i), {.at = text_anchor::end});
     };
     for (std::size_t i = 0; i <= last; i += step) add(i);
     if (static_cast<double>(last % step) * row >= 13) add(last);
@@ -175,8 +165,7 @@ struct stage_plot {
   // The widest label, for the margin.
   double label_width() const {
     double widest = svg_writer::width_of(std::to_string(stages.size()), 11);
-    for (std::size_t i = 0; is_named() && i < stages.size(); ++i)
-      widest = std::max(widest, svg_writer::width_of(label(i), 11));
+    for (std::size_t i = 0; is_named() && i < stages.size(); ++i) widest = std::max(widest, svg_writer::width_of(label(i), 11));
     return widest;
   }
 

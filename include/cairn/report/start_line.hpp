@@ -58,9 +58,7 @@ public:
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
     using communicator_type = typename detail::replica<Model>::communicator_type;
     using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
-    const auto count = [](std::size_t n, const std::string& what) {
-      return format_count(n) + " " + what + (n == 1 ? "" : "s");
-    };
+    const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
@@ -72,8 +70,8 @@ public:
     const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
-    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") +
-           " | " + format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
+           format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
     return out;
   }
 

@@ -66,7 +66,11 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
   std::vector<trace_slice> ways;
   for (std::size_t b = 0; !alone && b < seen.buckets.size(); ++b) {
     const auto& w = seen.buckets[b];
-    ways.push_back({"bucket " + std::to_string(b), "communication", 0, w.sent - origin, w.back - origin,
+    ways.push_back({"bucket " + std::to_string(b),
+                    "communication",
+                    0,
+                    w.sent - origin,
+                    w.back - origin,
                     {{"bytes", static_cast<double>(w.bytes)}}});
   }
   add_side_by_side(out, std::move(ways), "communication");

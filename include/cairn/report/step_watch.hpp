@@ -46,10 +46,10 @@ public:
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
   }
 
-  std::vector<op> ops;          // of the schedule
-  std::vector<moments> took{};  // by each
-  moments waiting{};            // for gradients, after the last op
-  moments updating{};           // the parameters; with a fused update those that are left
+  std::vector<op> ops;         // of the schedule
+  std::vector<moments> took{}; // by each
+  moments waiting{};           // for gradients, after the last op
+  moments updating{};          // the parameters; with a fused update those that are left
   std::vector<way> buckets{};
   std::vector<inner> inside{};
 

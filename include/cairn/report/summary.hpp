@@ -46,25 +46,19 @@ struct network_summary {
   std::string text() const { return heading() + "\n\n" + stages("  ").text() + "\n" + totals().text(); }
 
   // For a README or an issue, where blanks at the beginning of a cell would be lost.
-  std::string markdown() const {
-    return heading() + "\n\n" + stages("\u00a0\u00a0").markdown() + "\n" + totals().markdown();
-  }
+  std::string markdown() const { return heading() + "\n\n" + stages("\u00a0\u00a0").markdown() + "\n" + totals().markdown(); }
 
 private:
-  static double ratio(std::uint64_t a, std::uint64_t b) {
-    return b == 0 ? 1 : static_cast<double>(a) / static_cast<double>(b);
-  }
+  static double ratio(std::uint64_t a, std::uint64_t b) { return b == 0 ? 1 : static_cast<double>(a) / static_cast<double>(b); }
   static std::string bytes_or_dash(std::size_t n) { return n == 0 ? "-" : format_bytes(n); }
 
   std::string heading() const {
-    return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) +
-           " parameters in " + format_bytes(parameter_bytes) +
-           (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
+    return policy + ", batch " + format_count(batch) + " of " + element + ", " + format_count(parameters) + " parameters in " +
+           format_bytes(parameter_bytes) + (frozen == 0 ? std::string() : ", " + format_count(frozen) + " frozen");
   }
 
   table stages(const std::string& indent) const {
-    std::vector<std::string> header{"",           "stage",    "output",     "parameters",
-                                    "activation", "forwards", "tape bytes", "FLOPs"};
+    std::vector<std::string> header{"", "stage", "output", "parameters", "activation", "forwards", "tape bytes", "FLOPs"};
     if (!buckets.empty()) header.push_back("bucket");
     table out(std::move(header));
     detail::network_line sum{.name = "total", .group = true, .times = 1};
@@ -85,15 +79,14 @@ private:
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
     if (line.times > 1) name += " x " + format_count(line.times);
-    std::vector<std::string> cells{
-        place(line),
-        name,
-        is_sum(line) ? std::string() : outputs_of(line),
-        parameters_of(line),
-        line.group ? std::string() : activation(line),
-        line.group ? std::string() : format_count(line.forwards),
-        bytes_or_dash(line.tape_bytes),
-        line.flops == 0 ? "-" : format_quantity(static_cast<double>(line.flops * batch))};
+    std::vector<std::string> cells{place(line),
+                                   name,
+                                   is_sum(line) ? std::string() : outputs_of(line),
+                                   parameters_of(line),
+                                   line.group ? std::string() : activation(line),
+                                   line.group ? std::string() : format_count(line.forwards),
+                                   bytes_or_dash(line.tape_bytes),
+                                   line.flops == 0 ? "-" : format_quantity(static_cast<double>(line.flops * batch))};
     if (!buckets.empty()) cells.push_back(is_sum(line) ? std::string() : leaves_in(line));
     to.row(std::move(cells));
   }
@@ -176,12 +169,10 @@ private:
           .row({"FLOPs", quantity(costs.flops)});
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
     return table({"one step", "as it is", "without checkpoint", "ratio"})
-        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak),
-              part(costs.peak, without.peak)})
+        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
         .row({"tape bytes at the loss", format_bytes(costs.tape_bytes), format_bytes(without.tape_bytes),
               part(costs.tape_bytes, without.tape_bytes)})
-        .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops),
-              part(costs.flops, without.flops)});
+        .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
   }
 };
 
@@ -212,11 +203,9 @@ inline constexpr bool has_checkpoint<T, pack<Parts...>> = [] {
 template <class Plan>
 step_costs costs_of() {
   const auto kept = kept_over_loss<Plan::size>(Plan::whole, Plan::training.ops());
-  step_costs out{.peak = Plan::trained::memory.arena,
-                 .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
+  step_costs out{.peak = Plan::trained::memory.arena, .flops = flops(Plan::whole, Plan::training.ops()) * Plan::batch};
   for (std::size_t i = 0; i < Plan::size; ++i)
-    out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) +
-                      (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);
+    out.tape_bytes += (kept.tape[i] ? Plan::whole.tape_bytes(i) : 0) + (kept.value[i + 1] ? Plan::whole.value_bytes(i + 1) : 0);
   return out;
 }
 
@@ -257,7 +246,9 @@ network_summary summary() {
 }
 
 template <class Model, class Batch, class T = float>
-network_summary summary() requires(Batch::size > 0) {
+network_summary summary()
+  requires(Batch::size > 0)
+{
   return summary<Model, Batch::size, T>();
 }
 

@@ -39,9 +39,9 @@ class svg_writer {
 public:
   // An empty white sheet.
   svg_writer(double width, double height) {
-    out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-           number(width) + "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " +
-           number(height) + "\" font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n";
+    out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
+           "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) +
+           "\" font-family=\"Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif\">\n";
     rectangle(0, 0, width, height, "fill=\"#fff\"");
   }
 
@@ -68,17 +68,14 @@ public:
   }
 
   // About how wide a text is, as that depends on the font. Errs on the wide side, so that labels keep apart.
-  static double width_of(std::string_view text, double size) {
-    return 0.6 * size * static_cast<double>(characters(text));
-  }
+  static double width_of(std::string_view text, double size) { return 0.6 * size * static_cast<double>(characters(text)); }
 
   // Groups nest; every one that is opened must be closed before str().
   void open_group(std::string_view attributes) { out_ += "<g " + std::string(attributes) + ">\n"; }
   void close_group() { out_ += "</g>\n"; }
 
   // A title is shown by a browser when the pointer rests on the rectangle.
-  void rectangle(double x, double y, double width, double height, std::string_view attributes = {},
-                 std::string_view title = {}) {
+  void rectangle(double x, double y, double width, double height, std::string_view attributes = {}, std::string_view title = {}) {
     out_ += "<rect" + at("x", x) + at("y", y) + at("width", width) + at("height", height);
     add_end(attributes, title.empty() ? "/>\n" : "><title>" + escape(title) + "</title></rect>\n");
   }
@@ -102,8 +99,7 @@ public:
       out_ += style.at == text_anchor::middle ? " text-anchor=\"middle\"" : " text-anchor=\"end\"";
     if (style.bold) out_ += " font-weight=\"bold\"";
     out_ += " fill=\"" + std::string(style.colour) + "\"";
-    if (style.halo > 0)
-      out_ += " stroke=\"#fff\" stroke-width=\"" + std::to_string(style.halo) + "\" paint-order=\"stroke\"";
+    if (style.halo > 0) out_ += " stroke=\"#fff\" stroke-width=\"" + std::to_string(style.halo) + "\" paint-order=\"stroke\"";
     out_ += ">" + escape(words) + "</text>\n";
   }
 
@@ -111,9 +107,7 @@ public:
   std::string str() const { return out_ + "</svg>\n"; }
 
 private:
-  static std::string at(const char* name, double value) {
-    return std::string(" ") + name + "=\"" + number(value) + "\"";
-  }
+  static std::string at(const char* name, double value) { return std::string(" ") + name + "=\"" + number(value) + "\""; }
   void add_end(std::string_view attributes, const std::string& end) {
     if (!attributes.empty()) out_ += " " + std::string(attributes);
     out_ += end;

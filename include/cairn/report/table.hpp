@@ -26,9 +26,8 @@ public:
   // Appends a row. Throws input_error unless it has one cell for each column.
   table& row(std::vector<std::string> cells) {
     if (cells.size() != columns_)
-      throw input_error("table: expected a row of " + std::to_string(columns_) +
-                        " cells, as the header has, found " + std::to_string(cells.size()) +
-                        "; give every column a cell, empty where there is nothing to say");
+      throw input_error("table: expected a row of " + std::to_string(columns_) + " cells, as the header has, found " +
+                        std::to_string(cells.size()) + "; give every column a cell, empty where there is nothing to say");
     lines_.push_back(std::move(cells));
     return *this;
   }
@@ -45,8 +44,7 @@ public:
   std::string text() const {
     const columns_form columns = measure(0);
     std::string rule;
-    for (const std::size_t width : columns.width)
-      rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
+    for (const std::size_t width : columns.width) rule += (rule.empty() ? "" : "  ") + std::string(width, '-');
     rule += '\n';
     std::string out;
     for (std::size_t l = 0; l < lines_.size(); ++l) {
@@ -88,8 +86,7 @@ private:
     cell.remove_prefix(std::min(cell.size(), cell.find_first_not_of("+-.~<>")));
     return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
   }
-  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns,
-                            const char* between) {
+  static std::string joined(const std::vector<std::string>& cells, const columns_form& columns, const char* between) {
     std::string out;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const std::string space(columns.width[c] - detail::characters(cells[c]), ' ');

@@ -78,16 +78,13 @@ inline std::string event_record(std::string_view payload) {
 }
 
 // tensorflow.Event, by the numbers of its fields: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
-inline std::string first_event(double time) {
-  return proto_fields().real(1, time).bytes(3, "brain.Event:2").str();
-}
+inline std::string first_event(double time) { return proto_fields().real(1, time).bytes(3, "brain.Event:2").str(); }
 // What is known of this step and of later ones comes again: readers forget it (SessionLog.status = START).
 inline std::string start_event(double time, std::uint64_t step) {
   return proto_fields().real(1, time).number(2, step).bytes(7, proto_fields().number(1, 1).str()).str();
 }
 // Summary.value is a list of {1 tag, 2 simple_value}.
-inline std::string scalars_event(double time, std::uint64_t step,
-                                 std::span<const std::pair<std::string, double>> metrics) {
+inline std::string scalars_event(double time, std::uint64_t step, std::span<const std::pair<std::string, double>> metrics) {
   proto_fields summary;
   for (const auto& [name, value] : metrics)
     summary.bytes(1, proto_fields().bytes(1, name).real(2, static_cast<float>(value)).str());
@@ -129,9 +126,7 @@ public:
   }
 
 private:
-  static double now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
+  static double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
   void open(std::uint64_t step) {
     if (file_ != nullptr) return;
@@ -158,8 +153,7 @@ private:
 
   void add(const std::string& event) {
     if (!file_->write(event_record(event)))
-      throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) +
-                       ". The disk must have room.");
+      throw file_error("tensorboard_log: cannot add to '" + path_ + "': " + std::strerror(errno) + ". The disk must have room.");
   }
 
   std::string folder_;

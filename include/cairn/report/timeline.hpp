@@ -22,8 +22,7 @@ struct bucket_departure {
 
 // The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
 // them; a stage that is a block has several. `element` is the size of a gradient in bytes.
-inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets,
-                                                std::size_t element) {
+inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
   std::vector<bucket_departure> out;
   for (const detail::bucket& b : buckets) {
     std::size_t position = c.size();
@@ -59,14 +58,12 @@ struct timeline {
 };
 
 // Operations of one op for one sample, as flops() counts them.
-inline double op_flops(const chain& c, const op& o) {
-  return static_cast<double>(flops(c, std::span<const op>{&o, 1}));
-}
+inline double op_flops(const chain& c, const op& o) { return static_cast<double>(flops(c, std::span<const op>{&o, 1})); }
 
 // `flops_per_byte`: how many operations a rank does in the time in which one byte of gradients is reduced.
 // In a chain whose stages state no operations every op counts as one.
-inline timeline make_timeline(const chain& c, std::span<const op> ops,
-                              std::span<const bucket_departure> leaving = {}, double flops_per_byte = 0) {
+inline timeline make_timeline(const chain& c, std::span<const op> ops, std::span<const bucket_departure> leaving = {},
+                              double flops_per_byte = 0) {
   double forward = 0;
   double once = 0; // a step without recomputation
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -74,9 +71,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
     const bool gives = i > c.lowest_backward() || c.gives_input_gradient();
     once += op_flops(c, {.wants_output = true, .position = static_cast<std::uint32_t>(i)});
     if (i >= c.lowest_backward())
-      once += op_flops(c, {.kind = op_kind::backward,
-                                   .wants_input_gradient = gives,
-                                   .position = static_cast<std::uint32_t>(i)});
+      once += op_flops(c, {.kind = op_kind::backward, .wants_input_gradient = gives, .position = static_cast<std::uint32_t>(i)});
   }
   const bool counted = forward > 0;
   if (!counted) {
@@ -104,9 +99,8 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops,
   double free = 0;
   for (const bucket_departure& b : leaving) {
     if (b.position >= c.size())
-      throw input_error("make_timeline: expected a bucket to leave after a stage below " +
-                  std::to_string(c.size()) + ", found stage " + std::to_string(b.position) +
-                  "; make departures and chain from one network");
+      throw input_error("make_timeline: expected a bucket to leave after a stage below " + std::to_string(c.size()) +
+                        ", found stage " + std::to_string(b.position) + "; make departures and chain from one network");
     const double begin = std::max(free, done[b.position]);
     free = begin + static_cast<double>(b.bytes) * byte;
     out.buckets.push_back({begin, free});

@@ -64,8 +64,8 @@ template <class Trace>
 std::string chrome_events(const Trace& trace) {
   std::string out;
   const auto begin = [&](char phase, std::string_view name, std::size_t row) {
-    out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) +
-           ",\"tid\":" + std::to_string(row) + ",\"name\":" + json_text(name);
+    out += "{\"ph\":\"" + std::string(1, phase) + "\",\"pid\":" + std::to_string(trace.rank) + ",\"tid\":" + std::to_string(row) +
+           ",\"name\":" + json_text(name);
   };
   const auto time = [](std::int64_t nanoseconds) { return format_fixed(static_cast<double>(nanoseconds) * 1e-3, 3); };
   const auto metadata = [&](std::string_view what, std::size_t row, std::string_view key, const std::string& value) {

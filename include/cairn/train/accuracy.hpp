@@ -48,9 +48,8 @@ std::size_t count_right(const Outputs& outputs, const Targets& targets) {
                       ", of which the largest is always right; compare a single logit with 0");
   const std::size_t decisions = outputs.size() / classes;
   if (static_cast<std::size_t>(targets.size()) != decisions)
-    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) +
-                      " decisions among " + std::to_string(classes) + " classes, found " +
-                      std::to_string(targets.size()));
+    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) + " decisions among " +
+                      std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
   std::size_t right = 0;
   for (std::size_t i = 0; i < decisions; ++i) {
     const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
@@ -72,8 +71,7 @@ template <detail::scores Outputs>
 std::vector<std::size_t> argmax(const Outputs& outputs) {
   const std::size_t classes = outputs.sample_shape().last();
   std::vector<std::size_t> places(classes == 0 ? 0 : outputs.size() / classes);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
   return places;
 }
 
@@ -93,8 +91,8 @@ double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;
   std::size_t decisions = 0;
   for (const auto& batch : all) {
-    right += detail::with_inputs(
-        batch.inputs, [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
+    right += detail::with_inputs(batch.inputs,
+                                 [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
     decisions += batch.targets.size();
   }
   return detail::share_of(right, decisions);

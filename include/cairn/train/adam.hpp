@@ -26,8 +26,8 @@ void check_adam(const Optimizer& o) {
 // What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
 // first.
 template <class Queue, class T>
-void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps,
-                 double decay, double shrink) {
+void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
+                 double shrink) {
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);

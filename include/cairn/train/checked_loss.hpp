@@ -24,36 +24,33 @@ concept says_what_it_takes = requires {
 
 // Can it be run on targets of the type that it says it takes? It may take class numbers or numbers like the output's.
 template <class L, class Queue, class T, class Target>
-concept runs_on = !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) {
-  l.run(queue, call);
-};
+concept runs_on =
+    !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
 
 // Does it answer for what a planned network makes when the program is compiled?
 template <class L, class Plan>
 concept answers_in_constants = requires {
   typename std::bool_constant<static_cast<bool>(L::accepts(Plan::output_shape))>;
   requires !L::accepts(Plan::output_shape) ||
-      requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
+               requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
 };
 
 struct loss_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(
-        Checked::steps != 0,
-        "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
-        "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
-        "number>");
+    static_assert(Checked::steps != 0,
+                  "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
+                  "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
+                  "number>");
     static_assert(Checked::steps != 1, "loss: it is no value, expected a type that can be copied and has a default; see "
                                        "checked_loss<type, queue, number>");
     static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
                                        "class Target> static constexpr bool takes = ...; "
                                        "see checked_loss<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "loss: run is missing or has another signature, expected template <class Queue, class T, class "
-        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
-        "queue, number>");
+    static_assert(Checked::steps != 3,
+                  "loss: run is missing or has another signature, expected template <class Queue, class T, class "
+                  "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
+                  "queue, number>");
     static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
                                        "double; see checked_loss<type, queue, number>");
     return Checked::steps == 5;

@@ -20,31 +20,25 @@ concept has_states = requires(const O& o) {
   { o.states() } -> std::same_as<std::size_t>;
 };
 template <class O>
-concept right_is_special =
-    divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
+concept right_is_special = divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
 template <class O, class Queue, class T>
-concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) {
-  o.update(queue, call);
-};
+concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) { o.update(queue, call); };
 
 struct optimizer_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(Checked::steps != 0,
-                  "trainer: the third argument is no optimizer, as it cannot be copied; see "
-                  "checked_optimizer<type, queue, number>");
-    static_assert(
-        Checked::steps != 1,
-        "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
-        "states and update; see checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 0, "trainer: the third argument is no optimizer, as it cannot be copied; see "
+                                       "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 1,
+                  "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
+                  "states and update; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 2,
                   "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
                   "checked_optimizer<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
-        "void update(Queue& queue, const update_call<T>& call) const; see "
-        "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 3,
+                  "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
+                  "void update(Queue& queue, const update_call<T>& call) const; see "
+                  "checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
                                        "of double; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "

@@ -34,25 +34,22 @@ struct capacity_message {
 struct number_message {
   template <class Argument>
   static constexpr bool right() {
-    static_assert(
-        is_right<Argument>,
-        "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
+    static_assert(is_right<Argument>,
+                  "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
     return false;
   }
 };
 struct device_message {
   template <class Argument>
   static constexpr bool right() {
-    static_assert(is_right<Argument>,
-                  "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
+    static_assert(is_right<Argument>, "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
     return false;
   }
 };
 struct replica_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "ddp: a model is replicated once; see replicated_again<ddp<ddp<...>, ...>>");
+    static_assert(is_right<Model>, "ddp: a model is replicated once; see replicated_again<ddp<ddp<...>, ...>>");
     return false;
   }
 };
@@ -60,10 +57,9 @@ struct replica_message {
 struct way_around_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(
-        is_right<Model>,
-        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
-        "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
+    static_assert(is_right<Model>,
+                  "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
+                  "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
     return false;
   }
 };
@@ -78,9 +74,8 @@ struct checkpoint_around_message {
 struct update_after_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves "
-                  "before its end; leave after_backward out; see update_after_backward<model>");
+    static_assert(is_right<Model>, "ddp: fused_update uses each bucket inside backward, and with after_backward none leaves "
+                                   "before its end; leave after_backward out; see update_after_backward<model>");
     return false;
   }
 };
@@ -121,7 +116,7 @@ inline constexpr bool is_batch<batch<N>> = true;
 template <class Queue, class T>
 struct callable {
   template <class Part>
-  static constexpr bool layer = has_forward<Part, Queue, T>&& has_backward<Part, Queue, T>;
+  static constexpr bool layer = has_forward<Part, Queue, T> && has_backward<Part, Queue, T>;
   template <class Part>
   static constexpr bool group = true;
 };
@@ -138,8 +133,7 @@ struct training_diagnostic {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, T>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
-    if constexpr (!holds<Calls, net>)
-      return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
+    if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (communicator::steps != 5) return type_of<communicator>{};
@@ -159,8 +153,7 @@ struct training_diagnostic {
     if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
     else if constexpr (replica::way_outside) return type_of<way_around_ddp<Whole>>{};
     else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
-    else if constexpr (whole<model>::fused && !replica::options::overlaps)
-      return type_of<update_after_backward<Whole>>{};
+    else if constexpr (whole<model>::fused && !replica::options::overlaps) return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};

@@ -11,10 +11,9 @@ namespace detail {
 
 template <class Given>
 constexpr void refuse_to_clip() {
-  static_assert(
-      sizeof(Given) == 0,
-      "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
-      "there are never all of them; leave out .clip, or train without fused_update");
+  static_assert(sizeof(Given) == 0,
+                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
+                "there are never all of them; leave out .clip, or train without fused_update");
 }
 
 // Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes

@@ -54,9 +54,7 @@ struct CrossEntropyLoss {
   class_weights weight{};                      // one for each class [all are 1]
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
-  static constexpr std::size_t targets_per_sample(const shape& output) {
-    return output.size() / output.last();
-  }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
 
   template <class, class Target>
   static constexpr bool takes = std::integral<Target>;
@@ -85,11 +83,10 @@ struct CrossEntropyLoss {
 private:
   void check(std::size_t classes) const {
     if (weight.size() != 0 && weight.size() != classes)
-      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) +
-                        " classes, found " + std::to_string(weight.size()));
+      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
+                        std::to_string(weight.size()));
     if (!(label_smoothing >= 0 && label_smoothing <= 1))
-      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " +
-                        std::to_string(label_smoothing));
+      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
   }
 };
 

@@ -33,7 +33,8 @@ struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
 template <class... Options>
 struct ddp_options {
   static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
-                  std::is_same_v<Options, after_backward>)&&...),
+                  std::is_same_v<Options, after_backward>) &&
+                 ...),
                 "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
 
   // 25 MiB is what PyTorch's users know.
@@ -76,13 +77,11 @@ struct replica {
   static constexpr bool once = true;
 };
 template <class Policy, class Model, class Communicator, class... Options>
-struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
-    : replica<ddp<Model, Communicator, Options...>> {
+struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
 template <template <class> class Way, class Model, class Communicator, class... Options> // fused_update, with_input_gradient
-struct replica<Way<ddp<Model, Communicator, Options...>>>
-    : replica<ddp<Model, Communicator, Options...>> {
+struct replica<Way<ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
   static constexpr bool way_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>

@@ -17,9 +17,9 @@ namespace cairn {
 struct early_stopping_options {
   std::string monitor = "val_loss";
   best_is mode = best_is::smallest;
-  double min_delta = 0;     // less than this is no improvement
-  std::size_t patience = 3; // epochs with the metric and without improvement
-  bool check_finite = true; // stops at once when the metric is NaN or infinite
+  double min_delta = 0;                                                   // less than this is no improvement
+  std::size_t patience = 3;                                               // epochs with the metric and without improvement
+  bool check_finite = true;                                               // stops at once when the metric is NaN or infinite
   double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
   double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
 };

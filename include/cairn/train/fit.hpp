@@ -63,15 +63,21 @@ public:
   fit_result operator()() {
     if (run_.options_.handle_signals) signals_.emplace();
     if (run_.options_.fast_dev_run) return tried();
-    each([this](auto& c) { if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_);
+    });
     enter(run_.batches_.place());
-    each([this](auto& c) { if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_);
+    });
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
     while (run_.why_.empty()) {
       if (run_.batches_.place().epoch >= run_.options_.max_epochs) run_.stop("max_epochs");
       else one_epoch();
     }
-    each([this](auto& c) { if constexpr (requires { c.on_end(run_); }) c.on_end(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_end(run_); }) c.on_end(run_);
+    });
     return finished();
   }
 
@@ -83,10 +89,14 @@ private:
     std::apply([&](auto&... c) { (f(c), ...); }, callbacks_);
   }
   void write_notes(state_notes& out) {
-    each([&](auto& c) { if constexpr (requires { c.write_notes(out); }) c.write_notes(out); });
+    each([&](auto& c) {
+      if constexpr (requires { c.write_notes(out); }) c.write_notes(out);
+    });
   }
   void read_notes(const state_notes& in) {
-    each([&](auto& c) { if constexpr (requires { c.read_notes(in); }) c.read_notes(in); });
+    each([&](auto& c) {
+      if constexpr (requires { c.read_notes(in); }) c.read_notes(in);
+    });
   }
 
   void enter(const loader_place& at) {
@@ -102,7 +112,10 @@ private:
   void one_epoch() {
     const loader_place at = run_.batches_.place();
     enter(at);
-    if (at.batch == 0) each([this](auto& c) { if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_); });
+    if (at.batch == 0)
+      each([this](auto& c) {
+        if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_);
+      });
     const std::size_t size = run_.batches_.size();
     if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
@@ -137,12 +150,16 @@ private:
     run_.loss_sum_ += losses;
     run_.row_sum_ += rows;
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
-    each([this](auto& c) { if constexpr (requires { c.on_step(run_); }) c.on_step(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_step(run_); }) c.on_step(run_);
+    });
     if (run_.step() % run_.options_.log_every_n_steps == 0) {
       run_.metrics_.clear();
       run_.add_metric("train_loss", run_.loss_);
       run_.add_metric("learning_rate", run_.rate_);
-      each([this](auto& c) { if constexpr (requires { c.on_log(run_); }) c.on_log(run_); });
+      each([this](auto& c) {
+        if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
+      });
     }
     if (run_.train_.stop_requested()) {
       run_.interrupted_ = true;
@@ -159,13 +176,19 @@ private:
     run_.add_metric("train_loss", sums[0] / sums[1]);
     run_.add_metric("learning_rate", run_.rate_);
     if ((run_.epoch_ + 1) % run_.options_.check_val_every_n_epoch == 0) validate();
-    each([this](auto& c) { if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_); });
-    each([this](auto& c) { if constexpr (requires { c.on_save(run_); }) c.on_save(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_);
+    });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_save(run_); }) c.on_save(run_);
+    });
     history_.push_back(run_.metrics_);
   }
   void validate() {
     const std::size_t before = run_.metrics_.size();
-    each([this](auto& c) { if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_); });
+    each([this](auto& c) {
+      if constexpr (requires { c.on_validate(run_); }) c.on_validate(run_);
+    });
     run_.validated_ = run_.metrics_.size() > before;
   }
 

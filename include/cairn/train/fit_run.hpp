@@ -32,8 +32,8 @@ struct fit_options {
   std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
   std::size_t check_val_every_n_epoch = 1;
   std::size_t log_every_n_steps = 50;
-  bool fast_dev_run = false;   // one step and one epoch: does the program work at all?
-  bool handle_signals = true;  // SIGTERM and SIGINT end the run after a step, in order
+  bool fast_dev_run = false;  // one step and one epoch: does the program work at all?
+  bool handle_signals = true; // SIGTERM and SIGINT end the run after a step, in order
 };
 
 // A run of fit() as its callbacks see it.
@@ -56,9 +56,9 @@ public:
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
   std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
   std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
-  double loss() const { return loss_; } // of this rank's last step, the mean over its micro-batches
+  double loss() const { return loss_; }                           // of this rank's last step, the mean over its micro-batches
   double learning_rate() const { return train_.learning_rate(); } // of the next step
-  double last_rate() const { return rate_; } // of the last step
+  double last_rate() const { return rate_; }                      // of the last step
 
   // In on_log those of the step: train_loss of this rank, learning_rate. From on_validate on all of the epoch: train_loss, the
   // mean over its samples and over all ranks, learning_rate, and what callbacks have added.

@@ -25,8 +25,7 @@ constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
   hash64 cut;
   for (const bucket& b : buckets) cut.add(b.end);
   fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(),
-             cut.value(),
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
              hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
   return f;
 }
@@ -69,8 +68,7 @@ void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int
 // Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
 // two calls, whether they agree or not.
 template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings,
-                    const rank_texts& texts) {
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
   struct {
     fingerprint built;
     std::uint64_t settings;

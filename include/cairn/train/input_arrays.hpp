@@ -119,13 +119,12 @@ public:
       } else {
         const auto& all = as_arrays(given);
         std::array<const std::byte*, count> at{};
-        for (std::size_t k = 0; k < count; ++k)
-          at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        for (std::size_t k = 0; k < count; ++k) at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
         tensors_ = {at[0], offsets_.data()};
         if constexpr (count > tensor_count) constants_ = {at[tensor_count], offsets_.data() + tensor_count};
         for (std::size_t k = 0; k < count; ++k)
-          offsets_[k] = reinterpret_cast<std::uintptr_t>(at[k]) -
-                        reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
+          offsets_[k] =
+              reinterpret_cast<std::uintptr_t>(at[k]) - reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
       }
     }
   }

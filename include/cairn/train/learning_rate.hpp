@@ -59,7 +59,6 @@ struct cosine_rate {
   }
 };
 
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> &&
-              learning_rate_schedule<cosine_rate>);
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate>);
 
 } // namespace cairn

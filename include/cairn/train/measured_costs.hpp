@@ -37,8 +37,8 @@ void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
 // backward of its own, as it makes no gradient of its input.
 inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
   const auto are_copies = [&](std::size_t i, std::size_t k) {
-    return stages[i].output.per_sample == stages[k].output.per_sample &&
-           stages[i].parameters == stages[k].parameters && same_spelling(stages[i].type, stages[k].type);
+    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
+           same_spelling(stages[i].type, stages[k].type);
   };
   std::vector<bool> done(costs.size());
   for (std::size_t first = 0; first < costs.size(); ++first) {
@@ -110,7 +110,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
       const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
       std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
                                   : o.kind == detail::op_kind::backward ? &costs[o.position].backward
-                                                                : nullptr;
+                                                                        : nullptr;
       if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
     }
   for (stage_cost& c : costs)
@@ -119,8 +119,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
   for (std::size_t i = 0; i < plan::size; ++i) {
     stage_cost& c = costs[i];
     const stage& s = plan::stages[i];
-    c.tape =
-        s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
   }
   return costs;
 }

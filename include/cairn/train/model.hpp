@@ -29,8 +29,7 @@ template <class Net>
 using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
 
 template <class Net, class Batch, class T, class Device>
-using evaluated_replica =
-    replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
 
 } // namespace detail
 
@@ -45,8 +44,8 @@ template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
   explicit model(const model_options& given = {})
-      : detail::evaluated_replica<Net, Batch, T, Device>(
-            typename Device::options{detail::threads_for(given.threads, 1)}, seed{given.seed}, 0) {}
+      : detail::evaluated_replica<Net, Batch, T, Device>(typename Device::options{detail::threads_for(given.threads, 1)},
+                                                         seed{given.seed}, 0) {}
 };
 
 } // namespace cairn

@@ -16,12 +16,11 @@ struct MSELoss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T>&& std::is_same_v<T, Target>;
+  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
 
   template <class Queue, std::floating_point T>
   static void run(Queue& queue, const loss_call<T, T>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(),
-                       call.output, call.targets);
+    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
   }
 };
 

@@ -18,8 +18,8 @@ inline constexpr std::size_t most_optimizer_states = 4;
 template <class T>
 struct update_call {
   std::size_t count = 0;
-  T* parameters = nullptr;      // (count)
-  const T* gradients = nullptr; // (count), sums over ranks and micro-batches
+  T* parameters = nullptr;                        // (count)
+  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
   std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
   double scale = 1;         // the gradients are multiplied by it before anything else: makes means of them, and clips
   double learning_rate = 0; // of this step: not the optimizer's own, if there is a schedule

@@ -36,9 +36,7 @@ struct parameter_groups {
   Others others{};
   double learning_rate = others.learning_rate;
 
-  std::size_t states() const {
-    return special.states() > others.states() ? special.states() : others.states();
-  }
+  std::size_t states() const { return special.states() > others.states() ? special.states() : others.states(); }
   std::vector<double> settings() const {
     std::vector<double> all{special.learning_rate, others.learning_rate};
     if constexpr (detail::has_settings<Special>)

@@ -48,13 +48,10 @@ void walk_parameters(const program<T, Queue>& p, T* parameters, T* buffers, F& f
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    T* const own = !Buffers          ? (p.is_frozen ? kept : learnt)
-                   : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T)
-                                 : kept;
+    T* const own = !Buffers ? (p.is_frozen ? kept : learnt) : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T) : kept;
     for (std::size_t k = 0; k < list.count; ++k)
       f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k,
-                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()),
-                           !Buffers && p.is_frozen});
+                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()), !Buffers && p.is_frozen});
   }
 }
 
@@ -89,8 +86,7 @@ void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T
   // Each tensor of a layer draws from a stream of its own, buffers after parameters.
   const auto set_behind = [s](std::size_t streams) {
     return [s, streams](const named_parameter<T>& q) {
-      const random_key key{
-          .seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
         q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
     };

@@ -16,7 +16,8 @@ class rate_schedule {
 public:
   rate_schedule() = default;
   template <class S>
-  requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>) rate_schedule(const S& schedule)
+    requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>)
+  rate_schedule(const S& schedule)
       : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
     static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
                   "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");

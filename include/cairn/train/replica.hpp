@@ -60,9 +60,7 @@ public:
   memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
   std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> parameters() const {
-    return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block};
-  }
+  std::span<const T> parameters() const { return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block}; }
   std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
   std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
   std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }

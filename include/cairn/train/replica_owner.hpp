@@ -80,8 +80,7 @@ public:
 protected:
   friend struct replica_access;
 
-  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes)
-      : replica_(options, s, arena_bytes) {}
+  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes) : replica_(options, s, arena_bytes) {}
 
   replica_of<Plan, Net, T, Device, Trains> replica_;
 

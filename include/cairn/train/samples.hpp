@@ -37,8 +37,8 @@ void check_layout(const Range& range, const char* where) {
       const auto extent = static_cast<std::size_t>(range.shape()[axis]);
       if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
         throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
-                    std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
-                    std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
+                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
+                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
       expected *= extent;
     }
   }
@@ -47,8 +47,7 @@ void check_layout(const Range& range, const char* where) {
 // The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
 template <class Range>
 auto* first_number(const Range& range) {
-  if constexpr (requires { range.data_offset(); })
-    return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
+  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
   else return range.data();
 }
 
@@ -86,12 +85,12 @@ std::size_t count_rows(const Range& range, const shape& sample, std::size_t most
   }
   if (size == 0 || size % each != 0)
     throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
-                std::to_string(size) + " numbers, which is no whole number of samples");
+                      std::to_string(size) + " numbers, which is no whole number of samples");
   const std::size_t rows = size / each;
   if (rows > most)
     throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
-                " samples, the batch that was planned for, found " + std::to_string(rows) +
-                "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
+                      " samples, the batch that was planned for, found " + std::to_string(rows) +
+                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
   return rows;
 }
 

@@ -29,13 +29,13 @@ namespace cairn {
 // What saved_states keeps, and when it saves as a callback of fit(). The names are those of Lightning's ModelCheckpoint where
 // there is one.
 struct saved_states_options {
-  std::size_t keep = 3;               // the newest so many states; 0: all
-  std::string monitor{};              // the best state by this metric is kept too, as best.safetensors [none]
-  best_is mode = best_is::smallest;      // of that metric
-  std::size_t every_n_epochs = 1;     // 0: not at the end of epochs
-  std::uint64_t every_n_train_steps = 0; // 0: not between them
-  bool resume = true;                 // fit() goes on from the newest state that is there
-  state_options allowed{};            // when it does
+  std::size_t keep = 3;                          // the newest so many states; 0: all
+  std::string monitor{};                         // the best state by this metric is kept too, as best.safetensors [none]
+  best_is mode = best_is::smallest;              // of that metric
+  std::size_t every_n_epochs = 1;                // 0: not at the end of epochs
+  std::uint64_t every_n_train_steps = 0;         // 0: not between them
+  bool resume = true;                            // fit() goes on from the newest state that is there
+  state_options allowed{};                       // when it does
   std::function<void(const std::string&)> say{}; // takes a line for people [stderr]; called on rank 0 only
 };
 

@@ -14,10 +14,8 @@ namespace cairn::detail {
 
 // Throws input_error if a number that was given to a trainer, an optimizer or a loss is not from `least` to `most`; NaN
 // never is. The text says what was expected: "SGD: expected a momentum of 0 or more".
-inline void check_number(const char* expected, double found, double least = 0,
-                         double most = std::numeric_limits<double>::max()) {
-  if (!(found >= least && found <= most))
-    throw input_error(expected + std::string(", found ") + std::to_string(found));
+inline void check_number(const char* expected, double found, double least = 0, double most = std::numeric_limits<double>::max()) {
+  if (!(found >= least && found <= most)) throw input_error(expected + std::string(", found ") + std::to_string(found));
 }
 
 // As few digits as tell a number from every other.
@@ -43,7 +41,6 @@ struct with_optional_names : X, optional_names {};
 
 // A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
 template <class X>
-concept right_settings =
-    has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
+concept right_settings = has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
 
 } // namespace cairn::detail

@@ -22,9 +22,7 @@ struct SGD {
   bool nesterov = false;
 
   std::size_t states() const { return momentum == 0 ? 0 : 1; }
-  std::array<double, 5> settings() const {
-    return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0};
-  }
+  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
   // As torch.optim.SGD refuses them.
   void check() const {

@@ -26,15 +26,15 @@ namespace cairn {
 
 // Where a job stands besides its trainer, as a state has it.
 struct saved_place {
-  loader_place next;      // what is read next
+  loader_place next; // what is read next
   state_notes notes;
   training_state trainer; // as it was saved
 };
 
 // What load_state() lets pass.
 struct state_options {
-  bool other_settings = false;     // loss, optimizer, clipping or schedule with other numbers, on purpose
-  std::size_t micro_batches = 1;   // that this job will make of each step: with them another number of ranks may be the same
+  bool other_settings = false;   // loss, optimizer, clipping or schedule with other numbers, on purpose
+  std::size_t micro_batches = 1; // that this job will make of each step: with them another number of ranks may be the same
 };
 
 namespace detail {
@@ -204,9 +204,7 @@ public:
     for (const safetensors_source& t : wanted)
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
   }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw file_error(text_of(file_.path()) + what);
-  }
+  [[noreturn]] void fail(const std::string& what) const { throw file_error(text_of(file_.path()) + what); }
 
 private:
   static std::string text_of(const std::string& path) { return "load_state: '" + path + "': "; }
@@ -244,9 +242,9 @@ void compare_states(Trainer& train, const state_file& file, const state_options&
   const std::uint64_t before = saved.ranks * saved.micro_batches, now = own.ranks * allowed.micro_batches;
   if (own.ranks != saved.ranks && before != now)
     file.fail("it was saved with " + std::to_string(saved.ranks) + " ranks and " + std::to_string(saved.micro_batches) +
-              " micro-batches in a step, found " + std::to_string(own.ranks) + " ranks and state_options::micro_batches = " +
-              std::to_string(allowed.micro_batches) + ": a step would see other samples; make ranks x micro-batches " +
-              std::to_string(before));
+              " micro-batches in a step, found " + std::to_string(own.ranks) +
+              " ranks and state_options::micro_batches = " + std::to_string(allowed.micro_batches) +
+              ": a step would see other samples; make ranks x micro-batches " + std::to_string(before));
 }
 
 inline constexpr const char *batches_mark = "batches of an epoch", *order_mark = "order of the epoch";
@@ -267,6 +265,8 @@ void compare_loaders(const Loader& batches, const state_file& file, std::uint64_
   if (file.words().number(batches_mark) != batches.size())
     file.fail("expected a loader of " + std::to_string(file.words().number(batches_mark)) + " batches an epoch, found " +
               std::to_string(batches.size()) + "; is it the same dataset, the same batch?");
+  if (p.next.batch > batches.size())
+    file.fail("it goes on with batch " + std::to_string(p.next.batch) + " of " + std::to_string(batches.size()));
   if (file.words().text(order_mark) != state_words::hexadecimal(batches.fingerprint(p.next.epoch)))
     file.fail("the loader would read other samples in epoch " + std::to_string(p.next.epoch) +
               ", or in another order; is it the same dataset, sampler and seed?");

@@ -63,8 +63,7 @@ public:
 private:
   static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
     std::uint64_t w = 0;
-    for (std::size_t part = 4; part-- > 0;)
-      w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
+    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
     return w;
   }
   static std::string text(std::size_t fact, std::uint64_t w) {
@@ -74,8 +73,8 @@ private:
   // Names the first fact that differs, with its values and the ranks that have each.
   [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks) {
     static constexpr std::array<const char*, step_facts::count> names{
-        "number of steps so far", "number of micro-batches", "learning rate",
-        "numbers of the loss and the optimizer (as a hash)", "parameters (as a number of their bits)"};
+        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
+        "parameters (as a number of their bits)"};
     static constexpr std::array<const char*, step_facts::count> advice{
         "call step() equally often on every rank; synchronize() makes the ranks alike again",
         "call accumulate() equally often on every rank before each step()",
@@ -93,11 +92,10 @@ private:
     std::size_t named = 0; // a job may have a thousand ranks
     for (std::size_t rank = 0; rank < ranks && named < 8; ++rank) {
       if (rank > 0 && word(all, rank, fact) == word(all, 0, fact)) continue;
-      found +=
-          (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
     }
-    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " +
-                      found + "; " + advice[fact]);
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
+                      advice[fact]);
   }
 };
 

@@ -34,10 +34,9 @@ public:
 
   step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
       : facts_(ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0),
-        memory_(
-            device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))),
-        places_(at), reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
-                                {reinterpret_cast<T*>(memory_.data()), facts_}) {
+        memory_(device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))), places_(at),
+        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
+                   {reinterpret_cast<T*>(memory_.data()), facts_}) {
     if (!fused) place_.start = first();
   }
   step_gradients(const step_gradients&) = delete;

@@ -18,23 +18,20 @@ public:
   template <class Step, class Abandon>
   double run(std::uint64_t number, const Step& step, const Abandon& abandon) {
     if (!failure_.empty())
-      throw rank_lost(
-          "trainer: expected synchronize() on every rank before the next step, as one has failed: " +
-          failure_);
+      throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
       const on_the_way_out<Abandon> clean{*this, abandon};
       const double loss = step();
       leave();
       return loss;
     } catch (const rank_lost& thrown) {
-      const std::string text = in_step(number, thrown) +
-                               "; the job is over, unless every rank catches this and calls synchronize()";
+      const std::string text =
+          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
       keep(text);
       throw rank_lost(text);
     } catch (const deadline_error& thrown) {
       const std::string text =
-          in_step(number, thrown) +
-          "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
+          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
       keep(text);
       throw deadline_error(text);
     } catch (const std::exception& thrown) {

@@ -29,7 +29,7 @@ public:
     if (s.alive++ > 0) return;
     s.arrived = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      struct sigaction own {};
+      struct sigaction own{};
       own.sa_handler = &note;
       own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
       ::sigemptyset(&own.sa_mask);

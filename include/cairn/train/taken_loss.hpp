@@ -16,12 +16,11 @@ namespace cairn::detail {
 // for every one of `rows` samples, of which there are at most `most`.
 template <class Loss, class T, numbers Targets>
 void check_targets(std::size_t rows, const Targets& targets, std::size_t each, std::size_t most) {
-  if constexpr (!Loss::template takes<T, number_of<Targets>>)
-    refuse<wrong_targets<Loss, number_of<Targets>>>();
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
   const std::size_t found = count_rows(targets, shape{each}, most, "trainer, targets");
   if (found != rows)
-    throw input_error("trainer: expected targets for " + std::to_string(rows) +
-                " samples, as many as there are inputs, found " + std::to_string(found));
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
 }
 
 // The mean loss over `rows` outputs, and its derivative by them, unless that is null.

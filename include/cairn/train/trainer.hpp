@@ -43,18 +43,20 @@ class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, D
   using distribution = detail::replica<Model>;
 
 public:
+  using base::buffers, base::fused, base::output_shape, base::parameters;
   using typename base::communicator_type;
   using typename base::options;
   using typename base::plan;
-  using base::buffers, base::fused, base::output_shape, base::parameters;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, options given = {}) requires(!distribution::distributed)
+  explicit trainer(Optimizer optimizer, options given = {})
+    requires(!distribution::distributed)
       : base(nullptr, optimizer, std::move(given)) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {}) requires(distribution::distributed)
+  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
+    requires(distribution::distributed)
       : base(&comm, optimizer, std::move(given)) {
     this->meet();
   }
@@ -82,9 +84,8 @@ public:
   // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
   double accumulate(const Inputs& inputs, const Targets& targets) {
-    static_assert(
-        !fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
-                "fused update there are never all of them; use step(), or train without fused_update");
+    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
+                          "fused update there are never all of them; use step(), or train without fused_update");
     return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
   }
   // Forgets the micro-batches since the last step, as if they had not been.
@@ -248,8 +249,8 @@ public:
 
 private:
   friend struct detail::replica_access;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
+  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
   using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 

@@ -28,8 +28,8 @@ struct training_options {
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
   rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
-  Loss loss{};                   // with other numbers than its defaults
-  Solved schedule{};             // solved when the program runs: memory_curve::within() [the model's policy]
+  Loss loss{};                                                  // with other numbers than its defaults
+  Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
 
   // The number of threads where these ranks run; null: there are no others.
   template <class Communicator>

@@ -26,8 +26,8 @@ struct training_state {
   bool rate_was_set = false;       // by trainer::learning_rate(); else the schedule or the optimizer says it
 
   // Policy, buckets, batch and fused updates are none of these: they change no bit.
-  static constexpr std::array<const char*, 6> names{"network", "type of numbers", "loss", "optimizer", "clipping",
-                                                    "schedule of rates"};
+  static constexpr std::array<const char*, 6> names{"network",   "type of numbers", "loss",
+                                                    "optimizer", "clipping",        "schedule of rates"};
   static constexpr std::size_t settings = 2; // from this one on they are numbers that may be changed on purpose
   std::array<std::string, names.size()> words;
 };
@@ -41,10 +41,13 @@ namespace detail {
 // The words of a trainer of this network with these options.
 template <class Net, class T, class Options, class Optimizer>
 std::array<std::string, training_state::names.size()> words_of(const Options& given, const Optimizer& optimizer) {
-  std::array<std::string, training_state::names.size()> out{
-      std::string(type_name<function_of<Net>>()), std::string(type_name<T>()), with_numbers(given.loss),
-      with_numbers(optimizer) + " from a rate of " + shortest_text(optimizer.learning_rate),
-      "max_norm 0", "none"};
+  std::array<std::string, training_state::names.size()> out{std::string(type_name<function_of<Net>>()),
+                                                            std::string(type_name<T>()),
+                                                            with_numbers(given.loss),
+                                                            with_numbers(optimizer) + " from a rate of " +
+                                                                shortest_text(optimizer.learning_rate),
+                                                            "max_norm 0",
+                                                            "none"};
   if constexpr (requires { double{given.clip.max_norm}; }) out[4] = "max_norm " + shortest_text(given.clip.max_norm);
   if (given.learning_rate) out[5] = "one that begins with " + shortest_text(given.learning_rate.at(0));
   for (std::string& text : out) text = without_namespace(std::move(text));

@@ -69,14 +69,13 @@ class training_step : public trained_replica<Model, Batch, T, Device> {
   using distribution = replica<Model>;
 
 public:
-  using typename base::plan;
   using base::buffers, base::parameters;
+  using typename base::plan;
   static constexpr bool fused = plan::fused;
   using communicator_type = typename distribution::communicator_type;
 
   // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes =
-      fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
   static_assert(plan::trained::arena <= place::most_bytes,
@@ -102,7 +101,7 @@ protected:
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
-                               : flat_gradients::places_in(plan::trained::memory),
+                                       : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),
         learning_rate_(optimizer.learning_rate), settings_(settings()) {
     if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
@@ -118,9 +117,9 @@ protected:
   }
   // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
   void meet() {
-    compare_builds(comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-                   texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(),
-                                                                most_bucket_bytes));
+    compare_builds(
+        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
     broadcast_replica(0);
   }
   void broadcast_replica(int root) {
@@ -166,8 +165,7 @@ protected:
   }
   template <step_inputs Inputs, class Judge>
   double take_micro_batch(const Inputs& inputs, const Judge& judge) {
-    if (accumulation_.size() == 0)
-      accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
+    if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
     return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
   }
 
@@ -195,12 +193,11 @@ private:
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
-    const double loss = watch.loss([&] {
-      return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient));
-    });
+    const double loss = watch.loss(
+        [&] { return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient)); });
     if (options_.check_loss && !std::isfinite(loss))
-      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
-                  std::to_string(comm().rank()) + " at step " + std::to_string(steps_ + 1) +
+      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(comm().rank()) +
+                  " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
@@ -233,8 +230,7 @@ private:
   static void finished(void* self, std::size_t end) {
     auto* const me = static_cast<training_step*>(self);
     if constexpr (fused) me->use_finished(end);
-    else if (me->reducing_ && distribution::options::overlaps)
-      me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
+    else if (me->reducing_ && distribution::options::overlaps) me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
   }
 
   // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
@@ -273,7 +269,9 @@ private:
   }
 
   // When everything has arrived: what fails on the way leaves no parameter updated.
-  void update() requires(!fused) {
+  void update()
+    requires(!fused)
+  {
     auto& q = compute();
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
@@ -288,7 +286,9 @@ private:
     for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale);
     applied_scale_ = scale;
   }
-  void update() requires(fused) { // what is still on its way at the end
+  void update()
+    requires(fused)
+  { // what is still on its way at the end
     if (buckets.size() == 0) begin_update();
     while (updated_ < buckets.size()) use_bucket(updated_++);
     guard_.leave();
@@ -317,7 +317,7 @@ protected:
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
   std::size_t last_micro_batches_ = 1; // of the last step
-  std::size_t rows_ = 0; // samples of the last micro-batch
+  std::size_t rows_ = 0;               // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
   bool rate_was_set_ = false; // by the program, whatever the schedule says

@@ -30,12 +30,11 @@ public:
     std::uint64_t number = 1;
   };
 
-  updates(const Optimizer& chosen, Device& device, std::size_t elements)
-      : optimizer_(chosen), states_(chosen.states()) {
+  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
     check(chosen);
     if (states_ > most_optimizer_states)
-      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) +
-                        " states, found " + std::to_string(states_));
+      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
+                        std::to_string(states_));
     for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
   }
 
@@ -44,16 +43,13 @@ public:
   void change(const Optimizer& other) {
     check(other);
     if (other.states() != states_)
-      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) +
-                        " states, as before, found one of " + std::to_string(other.states()) +
-                        "; give the trainer one with that many from the start");
+      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
+                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
     optimizer_ = other;
   }
 
   std::size_t states() const { return states_; }
-  std::span<T> state(std::size_t i) const {
-    return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)};
-  }
+  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
 
   // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
   // A parameter never lies in two buckets.
@@ -66,14 +62,12 @@ public:
 
   // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
   template <class Queue>
-  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin,
-             std::size_t end) const {
+  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
     if constexpr (!divides_parameters<Optimizer>) {
       apply_to(queue, now, parameters, gradients, {begin, end});
     } else {
       for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end)
-          apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
     }
   }
 
@@ -88,8 +82,7 @@ private:
   }
 
   template <class Queue>
-  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients,
-                const update_span& s) const {
+  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
     update_call<T> call{};
     call.count = s.end - s.begin;
     call.parameters = parameters + s.begin;

@@ -31,7 +31,8 @@ public:
   template <class Dataset, class Sampler, std::size_t Batch>
   validation(const Dataset& samples, Sampler order, batch<Batch> rows, Metrics... metrics)
       : batches_(samples, std::move(order), rows, {.prefetch = 1}), metrics_(metrics...) {}
-  explicit validation(Loader batches, Metrics... metrics) requires std::is_reference_v<Loader>
+  explicit validation(Loader batches, Metrics... metrics)
+    requires std::is_reference_v<Loader>
       : batches_(batches), metrics_(metrics...) {}
 
   template <class Run>

@@ -9,25 +9,22 @@ namespace cairn::detail {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>,
-                  "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
     return false;
   }
 };
 struct targets_message {
   template <class Targets>
   static constexpr bool right() {
-    static_assert(is_right<Targets>,
-                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    static_assert(is_right<Targets>, "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
     return false;
   }
 };
 struct function_message {
   template <class Networks>
   static constexpr bool right() {
-    static_assert(is_right<Networks>,
-                  "trainer: the parameters of a network that computes something else have no place here; see "
-                  "other_function<this network, that network>");
+    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
+                                      "other_function<this network, that network>");
     return false;
   }
 };

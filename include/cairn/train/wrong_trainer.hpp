@@ -43,16 +43,15 @@ using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stan
 
 // What does not fit together has had its error. This has all that a trainer has, so that no other error follows.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
-    class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
+  requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
+class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
 public:
   using communicator_type = typename detail::replica<Model>::communicator_type;
 
   using options = typename detail::stand_in_trainer<T>::options;
 
   explicit trainer(const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
-  trainer(communicator_type&, const Optimizer&, options = {})
-      : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+  trainer(communicator_type&, const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
 };
 
 } // namespace cairn

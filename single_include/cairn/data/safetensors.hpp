@@ -51,9 +51,10 @@ namespace detail {
 
 // The types of elements, by alignment: the name and how many bits one has.
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
-    {{"BOOL", 8},        {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},    {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8},
-     {"F8_E8M0", 8},     {"F8_E4M3FNUZ", 8},          {"F8_E5M2FNUZ", 8},           {"I16", 16}, {"U16", 16},    {"F16", 16},
-     {"BF16", 16},       {"I32", 32}, {"U32", 32},    {"F32", 32},    {"C64", 64},  {"F64", 64}, {"I64", 64},    {"U64", 64}}};
+    {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
+     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
+     {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
+     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64}}};
 // Its place among them; their number if there is none.
 constexpr std::size_t safetensors_type(std::string_view name) {
   std::size_t i = 0;
@@ -128,8 +129,8 @@ public:
       if (e.type == "F64") return read_as<double>(e, to, [](double value) { return value; });
       if (e.type == "F16") return read_as<std::uint16_t>(e, to, [](std::uint16_t b) { return detail::half_to_float(b); });
       if (e.type == "BF16")
-        return read_as<std::uint16_t>(
-            e, to, [](std::uint16_t b) { return std::bit_cast<float>(static_cast<std::uint32_t>(b) << 16); });
+        return read_as<std::uint16_t>(e, to,
+                                      [](std::uint16_t b) { return std::bit_cast<float>(static_cast<std::uint32_t>(b) << 16); });
     }
     fail("'" + e.name + "' is of " + e.type + ", which does not become " + detail::safetensors_type_of<T>);
   }
@@ -224,8 +225,7 @@ private:
     if (!is_whole) fail_at(name, "expected dtype, shape and data_offsets, and nothing else");
     if (!value["dtype"].is_string()) fail_at(name, "expected a text as dtype");
     e.type = value["dtype"].template get<std::string>();
-    if (detail::safetensors_type(e.type) == detail::safetensors_types.size())
-      fail_at(name, "its type " + e.type + " is unknown");
+    if (detail::safetensors_type(e.type) == detail::safetensors_types.size()) fail_at(name, "its type " + e.type + " is unknown");
     e.extents = numbers(name, "shape", value["shape"]);
     const std::vector<std::uint64_t> offsets = numbers(name, "data_offsets", value["data_offsets"]);
     if (offsets.size() != 2) fail_at(name, "expected two data_offsets, found " + std::to_string(offsets.size()));

@@ -24,15 +24,15 @@ namespace cairn {
 
 // Where a job stands besides its trainer, as a state has it.
 struct saved_place {
-  loader_place next;      // what is read next
+  loader_place next; // what is read next
   state_notes notes;
   training_state trainer; // as it was saved
 };
 
 // What load_state() lets pass.
 struct state_options {
-  bool other_settings = false;     // loss, optimizer, clipping or schedule with other numbers, on purpose
-  std::size_t micro_batches = 1;   // that this job will make of each step: with them another number of ranks may be the same
+  bool other_settings = false;   // loss, optimizer, clipping or schedule with other numbers, on purpose
+  std::size_t micro_batches = 1; // that this job will make of each step: with them another number of ranks may be the same
 };
 
 namespace detail {
@@ -40,7 +40,9 @@ namespace detail {
 // Metadata of a state: texts, numbers as decimal digits, and doubles by their bits, so that all of them come back.
 class state_words {
 public:
-  explicit state_words(std::map<std::string, std::string> words = {}) : words_(std::move(words)) {}
+  // `whose` begins every error.
+  explicit state_words(std::map<std::string, std::string> words = {}, std::string whose = "load_state: ")
+      : words_(std::move(words)), whose_(std::move(whose)) {}
 
   const std::map<std::string, std::string>& all() const { return words_; }
   void set(const std::string& name, std::string text) { words_[name] = std::move(text); }
@@ -52,7 +54,7 @@ public:
   bool has(const std::string& name) const { return words_.contains(name); }
   const std::string& text(const std::string& name) const {
     const auto found = words_.find(name);
-    if (found == words_.end()) throw file_error("it has no '" + name + "'");
+    if (found == words_.end()) throw file_error(whose_ + "it has no '" + name + "'");
     return found->second;
   }
   std::uint64_t number(const std::string& name) const { return parsed(name, text(name), 10); }
@@ -73,15 +75,16 @@ public:
   }
 
 private:
-  static std::uint64_t parsed(const std::string& name, std::string_view text, int base) {
+  std::uint64_t parsed(const std::string& name, std::string_view text, int base) const {
     std::uint64_t out = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out, base);
     if (fault != std::errc{} || end != text.data() + text.size())
-      throw file_error("expected a number as '" + name + "', found '" + std::string(text) + "'");
+      throw file_error(whose_ + "expected a number as '" + name + "', found '" + std::string(text) + "'");
     return out;
   }
 
   std::map<std::string, std::string> words_;
+  std::string whose_;
 };
 
 inline constexpr const char *state_mark = "cairn state", *checksum_mark = "checksum", *checksum_of = "checksum of ",
@@ -165,15 +168,11 @@ inline saved_place place_of(const state_words& words) {
 // A state that is open for reading, and found to be whole: every number is compared with the checksum that was written with it.
 class state_file {
 public:
-  explicit state_file(const std::string& path) : file_(path), words_(file_.metadata()) {
+  explicit state_file(const std::string& path) : file_(path), words_(file_.metadata(), text_of(path)) {
     if (!words_.has(state_mark)) fail("it is no state; weights alone are read by load_weights()");
-    try {
-      if (words_.text(checksum_mark) != state_words::hexadecimal(checksum_of_header(words_.all(), file_.entries())))
-        throw file_error("its header does not have the checksum that was written with it: the file is damaged");
-      place_ = place_of(words_);
-    } catch (const file_error& wrong) {
-      fail(wrong.what());
-    }
+    if (words_.text(checksum_mark) != state_words::hexadecimal(checksum_of_header(words_.all(), file_.entries())))
+      fail("its header does not have the checksum that was written with it: the file is damaged");
+    place_ = place_of(words_);
     for (const safetensors_entry& e : file_.entries()) {
       quick_hash found;
       file_.for_each_piece(e, [&](std::span<const std::byte> piece) { found.add(piece); });
@@ -203,11 +202,11 @@ public:
     for (const safetensors_source& t : wanted)
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
   }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw file_error("load_state: '" + file_.path() + "': " + what);
-  }
+  [[noreturn]] void fail(const std::string& what) const { throw file_error(text_of(file_.path()) + what); }
 
 private:
+  static std::string text_of(const std::string& path) { return "load_state: '" + path + "': "; }
+
   safetensors_file file_;
   state_words words_;
   saved_place place_;
@@ -241,9 +240,9 @@ void compare_states(Trainer& train, const state_file& file, const state_options&
   const std::uint64_t before = saved.ranks * saved.micro_batches, now = own.ranks * allowed.micro_batches;
   if (own.ranks != saved.ranks && before != now)
     file.fail("it was saved with " + std::to_string(saved.ranks) + " ranks and " + std::to_string(saved.micro_batches) +
-              " micro-batches in a step, found " + std::to_string(own.ranks) + " ranks and state_options::micro_batches = " +
-              std::to_string(allowed.micro_batches) + ": a step would see other samples; make ranks x micro-batches " +
-              std::to_string(before));
+              " micro-batches in a step, found " + std::to_string(own.ranks) +
+              " ranks and state_options::micro_batches = " + std::to_string(allowed.micro_batches) +
+              ": a step would see other samples; make ranks x micro-batches " + std::to_string(before));
 }
 
 inline constexpr const char *batches_mark = "batches of an epoch", *order_mark = "order of the epoch";
@@ -264,6 +263,8 @@ void compare_loaders(const Loader& batches, const state_file& file, std::uint64_
   if (file.words().number(batches_mark) != batches.size())
     file.fail("expected a loader of " + std::to_string(file.words().number(batches_mark)) + " batches an epoch, found " +
               std::to_string(batches.size()) + "; is it the same dataset, the same batch?");
+  if (p.next.batch > batches.size())
+    file.fail("it goes on with batch " + std::to_string(p.next.batch) + " of " + std::to_string(batches.size()));
   if (file.words().text(order_mark) != state_words::hexadecimal(batches.fingerprint(p.next.epoch)))
     file.fail("the loader would read other samples in epoch " + std::to_string(p.next.epoch) +
               ", or in another order; is it the same dataset, sampler and seed?");

@@ -19,8 +19,8 @@ namespace {
 // Running statistics in blocks whose first layer normalizes, and whose last does.
 using First = Residual<BatchNorm1d<16>, ReLU, Linear<16, 16>>;
 using Last = Residual<Linear<16, 16>, BatchNorm1d<16>>;
-using Tokens = Sequential<Inputs<integers<5>>, Embedding<16, 16>, BatchNorm1d<16>, Repeat<2, Sequential<First, ReLU, Last>>,
-                          Linear<16, 64>>;
+using Tokens =
+    Sequential<Inputs<integers<5>>, Embedding<16, 16>, BatchNorm1d<16>, Repeat<2, Sequential<First, ReLU, Last>>, Linear<16, 64>>;
 // A forward of a block for its tape alone, and one that keeps no tape: neither moves a statistic again.
 using Inner = checkpoint<recompute_all, Sequential<BatchNorm1d<16>, Tanh, BatchNorm1d<16>, Linear<16, 16>>>;
 using Deep = Sequential<Linear<12, 16>, Inner, checkpoint<sqrt_n, Repeat<3, Sequential<First, checkpoint<every<2>, Last>>>>,

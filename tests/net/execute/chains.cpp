@@ -7,9 +7,9 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/execute.hpp>
 
+#include "../../layer/several_layers.hpp"
 #include "../layers.hpp"
 #include "../planned.hpp"
-#include "../../layer/several_layers.hpp"
 #include "../sum.hpp"
 
 using namespace cairn;
@@ -25,21 +25,22 @@ using Wide = Linear<16, 16>;
 using Norm = Sequential<LayerNorm<16>, Dropout<percent<30>>, Wide>;
 
 // Each chain has parameters, tapes, buffers and random numbers of its own; a chain in a chain.
-using One = Sequential<Linear<12, 16>, Sum<1, Sequential<Wide, testing::Witness, ReLU>, Norm>, ReLU,
-                       Residual<Sum<1, Sequential<testing::Scale>, Sequential<Sum<1, Norm, Sequential<Wide, Tanh>>>>>,
-                       Repeat<2, checkpoint<recompute_all, Sequential<Sum<1, Norm, Sequential<testing::Witness>>, Wide>>>,
-                       Linear<16, 4>>;
+using One =
+    Sequential<Linear<12, 16>, Sum<1, Sequential<Wide, testing::Witness, ReLU>, Norm>, ReLU,
+               Residual<Sum<1, Sequential<testing::Scale>, Sequential<Sum<1, Norm, Sequential<Wide, Tanh>>>>>,
+               Repeat<2, checkpoint<recompute_all, Sequential<Sum<1, Norm, Sequential<testing::Witness>>, Wide>>>, Linear<16, 4>>;
 
 // Two or three tensors arrive; a chain takes one or two of them, and what neither takes goes past the block.
 using Fewer = Sequential<Inputs<dims<16>, dims<16>, dims<16>>, Wide,
-                         Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, Gated, Wide>>, Sum<1, Norm, Sequential<ReLU>>,
-                         Gated, Split, checkpoint<sqrt_n, Sequential<Sum<2, Sequential<Swap, Wide>, Sequential<ReLU>>>>,
-                         Split, Repeat<2, Residual<Sum<2, Sequential<Swap, Tanh>, Sequential<Wide>>, Split>>, Gated,
-                         Wide>;
+                         Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, Gated, Wide>>, Sum<1, Norm, Sequential<ReLU>>, Gated,
+                         Split, checkpoint<sqrt_n, Sequential<Sum<2, Sequential<Swap, Wide>, Sequential<ReLU>>>>, Split,
+                         Repeat<2, Residual<Sum<2, Sequential<Swap, Tanh>, Sequential<Wide>>, Split>>, Gated, Wide>;
 
 } // namespace
 
-TEST_CASE_TEMPLATE("chains: a block of two chains", T, float, double) { testing::check_network<One, 5, T>(3 * sizeof(T) / sizeof(float)); }
+TEST_CASE_TEMPLATE("chains: a block of two chains", T, float, double) {
+  testing::check_network<One, 5, T>(3 * sizeof(T) / sizeof(float));
+}
 
 TEST_CASE("chains: chains that take fewer tensors than arrive") {
   using inner = pack_element<2, blueprint_of<Fewer, 5>::elements>;

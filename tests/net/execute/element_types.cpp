@@ -6,9 +6,9 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/execute.hpp>
 
+#include "../../layer/several_layers.hpp"
 #include "../layers.hpp"
 #include "../planned.hpp"
-#include "../../layer/several_layers.hpp"
 
 using namespace cairn;
 using testing::BatchMean;
@@ -21,20 +21,20 @@ namespace {
 using Wide = Linear<16, 16>;
 
 // Tokens come in and become vectors.
-using Tokens = Sequential<Inputs<integers<5>>, Lookup<7, 16>, LayerNorm<16>,
-                          Repeat<2, Residual<LayerNorm<16>, Wide, ReLU, Wide>>, Linear<16, 4>>;
+using Tokens = Sequential<Inputs<integers<5>>, Lookup<7, 16>, LayerNorm<16>, Repeat<2, Residual<LayerNorm<16>, Wide, ReLU, Wide>>,
+                          Linear<16, 4>>;
 // Tokens stand beside the value, and go past layers and through blocks.
 using Beside = Sequential<Inputs<dims<16>, integers<8>>, Wide, WhereEven, ReLU, Residual<Wide, Tanh>,
-                          Repeat<2, checkpoint<recompute_all, Sequential<Wide, WhereEven, ReLU>>>,
-                          Residual<WhereEven, Wide>, checkpoint<store_all, Sequential<WhereEven, ReLU>>, Wide>;
+                          Repeat<2, checkpoint<recompute_all, Sequential<Wide, WhereEven, ReLU>>>, Residual<WhereEven, Wide>,
+                          checkpoint<store_all, Sequential<WhereEven, ReLU>>, Wide>;
 // A tensor that is one for all samples of a batch, with a gradient, made by a layer whose tape has integers and sums.
 using Mean = Sequential<Linear<12, 16>, BatchMean, Wide, ReLU, Centered, Residual<BatchMean, Wide, Centered>,
-                        Repeat<2, checkpoint<recompute_all, Sequential<BatchMean, Tanh, Centered, Wide>>>,
-                        BatchMean, Residual<Wide, ReLU>, checkpoint<sqrt_n, Sequential<Wide, Tanh>>, Centered, Wide>;
+                        Repeat<2, checkpoint<recompute_all, Sequential<BatchMean, Tanh, Centered, Wide>>>, BatchMean,
+                        Residual<Wide, ReLU>, checkpoint<sqrt_n, Sequential<Wide, Tanh>>, Centered, Wide>;
 // Constants of either kind, seen inside blocks too; nothing passes them on.
-using Positions = Sequential<Inputs<dims<16>, batch_constant<16>, constant<16>>, Wide,
-                             Residual<testing::Shifted<0>, Wide, testing::Masked<1>>,
-                             checkpoint<recompute_all, Sequential<testing::Shifted<0>, Wide, ReLU>>, Wide>;
+using Positions =
+    Sequential<Inputs<dims<16>, batch_constant<16>, constant<16>>, Wide, Residual<testing::Shifted<0>, Wide, testing::Masked<1>>,
+               checkpoint<recompute_all, Sequential<testing::Shifted<0>, Wide, ReLU>>, Wide>;
 
 } // namespace
 

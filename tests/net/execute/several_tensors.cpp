@@ -16,9 +16,9 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/plan/solve/budget.hpp>
 
+#include "../../layer/several_layers.hpp"
 #include "../layers.hpp"
 #include "../planned.hpp"
-#include "../../layer/several_layers.hpp"
 
 using namespace cairn;
 using testing::First;
@@ -34,43 +34,38 @@ namespace {
 using Wide = Linear<16, 16>;
 
 // Blocks that pass (hidden, mask) along: the mask is a constant, and each block multiplies by it.
-using HiddenMask =
-    Sequential<Inputs<dims<12>, constant<16>, constant<16>>, Linear<12, 16>, Positioned<1>,
-               Repeat<3, Residual<LayerNorm<16>, Linear<16, 20>, ReLU, Linear<20, 16>, Masked<>>>, Masked<>,
-               checkpoint<recompute_all, Sequential<Wide, ReLU, Masked<>, Dropout<percent<30>>, Wide>>,
-               Residual<Masked<>, Wide>, Linear<16, 4>>;
+using HiddenMask = Sequential<Inputs<dims<12>, constant<16>, constant<16>>, Linear<12, 16>, Positioned<1>,
+                              Repeat<3, Residual<LayerNorm<16>, Linear<16, 20>, ReLU, Linear<20, 16>, Masked<>>>, Masked<>,
+                              checkpoint<recompute_all, Sequential<Wide, ReLU, Masked<>, Dropout<percent<30>>, Wide>>,
+                              Residual<Masked<>, Wide>, Linear<16, 4>>;
 
 // Two tensors that have gradients: layers and blocks of one tensor work on the first, and the gate goes past them, also
 // past a product that does the activation after it.
-using Passing = Sequential<Linear<12, 16>, Split, Wide, ReLU, Residual<Wide, Tanh>, LayerNorm<16>,
-                           Linear<16, 7>, Linear<7, 16>, ReLU, Dropout<percent<20>>, testing::Scale,
-                           testing::Witness, Gated, ReLU, Residual<Split, Wide, ReLU, Gated>, Linear<16, 4>>;
+using Passing = Sequential<Linear<12, 16>, Split, Wide, ReLU, Residual<Wide, Tanh>, LayerNorm<16>, Linear<16, 7>, Linear<7, 16>,
+                           ReLU, Dropout<percent<20>>, testing::Scale, testing::Witness, Gated, ReLU,
+                           Residual<Split, Wide, ReLU, Gated>, Linear<16, 4>>;
 
 // Blocks with several tensors at their ends, inside one another, under policies of their own.
-using Blocks = Sequential<
-    Inputs<dims<16>, constant<16>>, Wide, Split,
-    Repeat<2, checkpoint<every<2>, Sequential<Wide, Swap, ReLU, Masked<>, Wide, Tanh>>>,
-    Residual<Swap, Wide, checkpoint<recompute_all, Sequential<Wide, Swap, LayerNorm<16>, Masked<>>>>,
-    checkpoint<store_all, Sequential<Residual<Swap, Wide, GELU, Wide>, Masked<>, Swap>>,
-    checkpoint<recompute_all, Sequential<Wide, Swap, Split, Gated, LayerNorm<16>>>, Gated, Wide>;
+using Blocks = Sequential<Inputs<dims<16>, constant<16>>, Wide, Split,
+                          Repeat<2, checkpoint<every<2>, Sequential<Wide, Swap, ReLU, Masked<>, Wide, Tanh>>>,
+                          Residual<Swap, Wide, checkpoint<recompute_all, Sequential<Wide, Swap, LayerNorm<16>, Masked<>>>>,
+                          checkpoint<store_all, Sequential<Residual<Swap, Wide, GELU, Wide>, Masked<>, Swap>>,
+                          checkpoint<recompute_all, Sequential<Wide, Swap, Split, Gated, LayerNorm<16>>>, Gated, Wide>;
 
 // Three in and three out. The last values' second and third tensors are not used, and those of the blocks before by
 // the blocks after.
-using Three = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Mix, Mix,
-                         Repeat<3, Residual<Mix, Linear<9, 9>, ReLU>>,
+using Three = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Mix, Mix, Repeat<3, Residual<Mix, Linear<9, 9>, ReLU>>,
                          Repeat<2, checkpoint<recompute_all, Sequential<Mix, Linear<9, 9>, Mix>>>, Swap, Mix,
                          checkpoint<sqrt_n, Sequential<Mix, Residual<Mix>>>>;
 
 // Each layer in place needs one tensor more than the next: the gradients grow on the way back.
-using Growing = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Swap, Linear<9, 9>, Mix, Mix, Mix,
-                           Linear<9, 9>>;
+using Growing = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Swap, Linear<9, 9>, Mix, Mix, Mix, Linear<9, 9>>;
 
 // What comes in second is used only by way of the first; of the values of the splits one tensor is used, also the second
 // alone.
-using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, Gated, Wide,
-                        Split, First, Residual<Split, First>, Split, Swap, First,
-                        checkpoint<recompute_all, Sequential<Split, Swap>>, Masked<>, First, Split,
-                        Repeat<2, checkpoint<recompute_all, Sequential<Swap, Swap, Swap>>>, First, Wide>;
+using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, Gated, Wide, Split, First,
+                        Residual<Split, First>, Split, Swap, First, checkpoint<recompute_all, Sequential<Split, Swap>>, Masked<>,
+                        First, Split, Repeat<2, checkpoint<recompute_all, Sequential<Swap, Swap, Swap>>>, First, Wide>;
 
 // A residual block adds what is there: the gradient of its first output alone, that of its layers alone, or both.
 using Adding = Sequential<Wide, Split, Residual<Swap>, First, Split, Residual<Swap>, Swap, First, Split,
@@ -86,9 +81,7 @@ TEST_CASE_TEMPLATE("several tensors: a second tensor goes past layers of one", T
   testing::check_network<Passing, 5, T>();
 }
 
-TEST_CASE("several tensors: blocks with several tensors at their ends") {
-  testing::check_network<Blocks, 5, float>();
-}
+TEST_CASE("several tensors: blocks with several tensors at their ends") { testing::check_network<Blocks, 5, float>(); }
 
 TEST_CASE("several tensors: three tensors in and out") {
   testing::check_network<Three, 5, float>();
@@ -102,13 +95,11 @@ TEST_CASE("several tensors: schedules that the compiler solves for a budget") {
   };
   testing::queue q{1};
   const auto all = testing::plan<HiddenMask, 5, float>();
-  const std::vector<std::pair<std::size_t, testing::made<float>>> want{
-      {5, testing::expected<HiddenMask, float>(all, q, 5)}};
+  const std::vector<std::pair<std::size_t, testing::made<float>>> want{{5, testing::expected<HiddenMask, float>(all, q, 5)}};
   check("a budget", all, testing::plan<checkpoint<budget_fraction<80>, HiddenMask>, 5, float>(), want);
   check("revolve<3>", all, testing::plan<checkpoint<revolve<3>, HiddenMask>, 5, float>(), want);
   const auto mixed = testing::plan<Three, 5, float>();
-  const std::vector<std::pair<std::size_t, testing::made<float>>> mixed_want{
-      {5, testing::expected<Three, float>(mixed, q, 5)}};
+  const std::vector<std::pair<std::size_t, testing::made<float>>> mixed_want{{5, testing::expected<Three, float>(mixed, q, 5)}};
   check("a budget", mixed, testing::plan<checkpoint<budget_fraction<80>, Three>, 5, float>(), mixed_want);
 }
 
@@ -130,8 +121,7 @@ TEST_CASE("several tensors: the gradient of an output that is not used is not co
   CHECK(testing::split_seen.used[1] == 1);
   CHECK(testing::split_seen.unused[1] == 1);
   // Of a repeated block only the last has an output that is not used.
-  using Repeated =
-      Sequential<Wide, Split, Repeat<3, checkpoint<recompute_all, Sequential<Gated, Split>>>, ReLU>;
+  using Repeated = Sequential<Wide, Split, Repeat<3, checkpoint<recompute_all, Sequential<Gated, Split>>>, ReLU>;
   testing::replica<float> blocks(testing::plan<Repeated, 5, float>());
   testing::split_seen = {};
   blocks.step(q, 5, true);

@@ -13,8 +13,7 @@ using namespace cairn;
 namespace {
 
 template <class T>
-constexpr adam_coefficients<T> coefficients{T(0.5), T(0.9),  T(0.1),  T(0.99), T(0.01),
-                                            T(1.5), T(1e-8), T(0.02), T(0.1),  T(0.9)};
+constexpr adam_coefficients<T> coefficients{T(0.5), T(0.9), T(0.1), T(0.99), T(0.01), T(1.5), T(1e-8), T(0.02), T(0.1), T(0.9)};
 
 template <class T>
 void check(double tolerance) {
@@ -26,14 +25,11 @@ void check(double tolerance) {
   adam(device.compute(), 53, p.data(), m.data(), s.data(), g.data(), c);
   for (std::size_t i = 0; i < 53; ++i) {
     const double shrunk = static_cast<double>(c.shrink * p0[i]);
-    const double gradient =
-        static_cast<double>(c.scale * g[i]) + static_cast<double>(c.weight_decay) * shrunk;
-    const double mean =
-        static_cast<double>(c.keep_mean * m0[i]) + static_cast<double>(c.fresh_mean) * gradient;
-    const double square = static_cast<double>(c.keep_square * s0[i]) +
-                          static_cast<double>(c.fresh_square) * gradient * gradient;
-    const double step = static_cast<double>(c.rate) * mean /
-                        (std::sqrt(square) * static_cast<double>(c.correction) + static_cast<double>(c.eps));
+    const double gradient = static_cast<double>(c.scale * g[i]) + static_cast<double>(c.weight_decay) * shrunk;
+    const double mean = static_cast<double>(c.keep_mean * m0[i]) + static_cast<double>(c.fresh_mean) * gradient;
+    const double square = static_cast<double>(c.keep_square * s0[i]) + static_cast<double>(c.fresh_square) * gradient * gradient;
+    const double step =
+        static_cast<double>(c.rate) * mean / (std::sqrt(square) * static_cast<double>(c.correction) + static_cast<double>(c.eps));
     CHECK(static_cast<double>(m[i]) == doctest::Approx(mean).epsilon(tolerance));
     CHECK(static_cast<double>(s[i]) == doctest::Approx(square).epsilon(tolerance));
     CHECK(static_cast<double>(p[i]) == doctest::Approx(shrunk - step).epsilon(tolerance));
@@ -48,8 +44,8 @@ TEST_CASE("adam: the formula") {
 }
 
 TEST_CASE("adam: bits do not depend on how the span is cut") {
-  const std::array<std::vector<float>, 4> all{steps<float>(-1, 1, 99), steps<float>(1, -1, 99),
-                                              steps<float>(0, 1, 99), steps<float>(2, -3, 99)};
+  const std::array<std::vector<float>, 4> all{steps<float>(-1, 1, 99), steps<float>(1, -1, 99), steps<float>(0, 1, 99),
+                                              steps<float>(2, -3, 99)};
   CHECK(bits_ignore_cuts<3>(detail::adam_element<float>{coefficients<float>}, all));
 }
 

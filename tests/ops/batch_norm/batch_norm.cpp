@@ -25,18 +25,16 @@ struct run {
 
 // Forward and backward with the given x, dy, w and b; `in_place` over the input and the output gradient.
 template <class T>
-run<T> both_passes(std::size_t features, std::size_t threads, const std::vector<T>& x,
-                   const std::vector<T>& dy, const std::vector<T>& w, const std::vector<T>& b,
-                   bool in_place = false) {
+run<T> both_passes(std::size_t features, std::size_t threads, const std::vector<T>& x, const std::vector<T>& dy,
+                   const std::vector<T>& w, const std::vector<T>& b, bool in_place = false) {
   cpu device({.threads = threads});
   auto& queue = device.compute();
   const std::size_t rows = x.size() / features;
-  run<T> r{x, std::vector<T>(2 * features, T{-7}), dy, std::vector<T>(features, T{-7}),
-           std::vector<T>(features, T{-7})};
-  batch_norm_forward(queue, rows, features, eps, r.y.data(), r.statistics.data(),
-                     in_place ? r.y.data() : x.data(), w.data(), b.data());
-  batch_norm_backward(queue, rows, features, eps, r.dx.data(), r.dw.data(), r.db.data(),
-                      in_place ? r.dx.data() : dy.data(), x.data(), r.statistics.data(), w.data());
+  run<T> r{x, std::vector<T>(2 * features, T{-7}), dy, std::vector<T>(features, T{-7}), std::vector<T>(features, T{-7})};
+  batch_norm_forward(queue, rows, features, eps, r.y.data(), r.statistics.data(), in_place ? r.y.data() : x.data(), w.data(),
+                     b.data());
+  batch_norm_backward(queue, rows, features, eps, r.dx.data(), r.dw.data(), r.db.data(), in_place ? r.dx.data() : dy.data(),
+                      x.data(), r.statistics.data(), w.data());
   return r;
 }
 
@@ -50,16 +48,14 @@ std::vector<T> noise(std::size_t count, double frequency, double center = 0) {
 
 // The formulas, one feature after another, in double, with the variance in a pass of its own.
 template <class T>
-run<double> plain(std::size_t features, const std::vector<T>& x, const std::vector<T>& dy,
-                  const std::vector<T>& w, const std::vector<T>& b) {
+run<double> plain(std::size_t features, const std::vector<T>& x, const std::vector<T>& dy, const std::vector<T>& w,
+                  const std::vector<T>& b) {
   const std::size_t rows = x.size() / features;
   const auto n = static_cast<double>(rows);
-  run<double> r{std::vector<double>(x.size()), std::vector<double>(2 * features),
-                std::vector<double>(x.size()), std::vector<double>(features), std::vector<double>(features)};
+  run<double> r{std::vector<double>(x.size()), std::vector<double>(2 * features), std::vector<double>(x.size()),
+                std::vector<double>(features), std::vector<double>(features)};
   for (std::size_t j = 0; j < features; ++j) {
-    const auto at = [&](const std::vector<T>& m, std::size_t i) {
-      return static_cast<double>(m[i * features + j]);
-    };
+    const auto at = [&](const std::vector<T>& m, std::size_t i) { return static_cast<double>(m[i * features + j]); };
     double mean = 0, variance = 0;
     for (std::size_t i = 0; i < rows; ++i) mean += at(x, i) / n;
     for (std::size_t i = 0; i < rows; ++i) variance += (at(x, i) - mean) * (at(x, i) - mean) / n;
@@ -71,16 +67,14 @@ run<double> plain(std::size_t features, const std::vector<T>& x, const std::vect
       r.db[j] += at(dy, i), r.dw[j] += at(dy, i) * h;
     }
     for (std::size_t i = 0; i < rows; ++i)
-      r.dx[i * features + j] =
-          weight * inverse * (at(dy, i) - r.db[j] / n - (at(x, i) - mean) * inverse * r.dw[j] / n);
+      r.dx[i * features + j] = weight * inverse * (at(dy, i) - r.db[j] / n - (at(x, i) - mean) * inverse * r.dw[j] / n);
   }
   return r;
 }
 
 template <class T>
 double distance(const run<T>& found, const run<double>& expected) {
-  return std::max({largest_difference(found.y, expected.y),
-                   largest_difference(found.statistics, expected.statistics),
+  return std::max({largest_difference(found.y, expected.y), largest_difference(found.statistics, expected.statistics),
                    largest_difference(found.dx, expected.dx), largest_difference(found.dw, expected.dw),
                    largest_difference(found.db, expected.db)});
 }
@@ -93,16 +87,12 @@ double distance_from_torch() {
   const run<T> r = both_passes(19, 1, x, of("output_gradient"), w, b);
   std::vector<T> mean(19, T{0}), variance(19, T{1}), evaluated(x.size());
   cpu device;
-  batch_norm_update(device.compute(), 7, 19, 0.1, mean.data(), variance.data(),
-                    static_cast<const T*>(r.statistics.data()));
-  batch_norm_evaluate(device.compute(), 7, 19, eps, evaluated.data(), x.data(), mean.data(), variance.data(),
-                      w.data(), b.data());
-  return std::max(
-      {largest_difference(r.y, expected("output")), largest_difference(r.dx, expected("input_gradient")),
-       largest_difference(r.dw, expected("gradient0")), largest_difference(r.db, expected("gradient1")),
-       largest_difference(mean, expected("running_mean")),
-       largest_difference(variance, expected("running_variance")),
-       largest_difference(evaluated, expected("evaluated"))});
+  batch_norm_update(device.compute(), 7, 19, 0.1, mean.data(), variance.data(), static_cast<const T*>(r.statistics.data()));
+  batch_norm_evaluate(device.compute(), 7, 19, eps, evaluated.data(), x.data(), mean.data(), variance.data(), w.data(), b.data());
+  return std::max({largest_difference(r.y, expected("output")), largest_difference(r.dx, expected("input_gradient")),
+                   largest_difference(r.dw, expected("gradient0")), largest_difference(r.db, expected("gradient1")),
+                   largest_difference(mean, expected("running_mean")), largest_difference(variance, expected("running_variance")),
+                   largest_difference(evaluated, expected("evaluated"))});
 }
 
 } // namespace
@@ -112,8 +102,7 @@ TEST_CASE("batch_norm: PyTorch's numbers, in training, of running statistics and
   CHECK(distance_from_torch<double>() < 1e-14);
 }
 
-TEST_CASE_TEMPLATE("batch_norm: the formulas, also in place, and the same bits on any number of threads", T,
-                   float, double) {
+TEST_CASE_TEMPLATE("batch_norm: the formulas, also in place, and the same bits on any number of threads", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 4e-6 : 1e-13;
   for (const std::size_t features : {1U, 16U, 70U, 1100U}) {
     const std::size_t rows = features == 70 ? 1000 : 65; // 1000 x 70 and 65 x 1100 are worth several threads
@@ -121,8 +110,7 @@ TEST_CASE_TEMPLATE("batch_norm: the formulas, also in place, and the same bits o
     const auto w = noise<T>(features, 3.1, 1), b = noise<T>(features, 2.3);
     const auto one = both_passes(features, 1, x, dy, w, b);
     const auto expected = plain(features, x, dy, w, b);
-    CHECK(distance(one, expected) <
-          tolerance * (features == 70 ? 10 : 1)); // sums of 1000 elements are not of size 1
+    CHECK(distance(one, expected) < tolerance * (features == 70 ? 10 : 1)); // sums of 1000 elements are not of size 1
     CHECK((one == both_passes(features, 3, x, dy, w, b)));
     CHECK((one == both_passes(features, 1, x, dy, w, b, true)));
   }
@@ -150,10 +138,8 @@ TEST_CASE("batch_norm: statistics and gradients of a million equal rows but one"
   batch_norm_backward(device.compute(), rows, 1, 1e-12, unwanted, dw.data(), db.data(), dy.data(), x.data(),
                       static_cast<const float*>(statistics.data()), w.data());
   const double share = 1.0 / static_cast<double>(rows), apart = static_cast<double>(x[5]) - static_cast<double>(x[0]);
-  CHECK(static_cast<double>(statistics[0]) ==
-        doctest::Approx(static_cast<double>(x[0]) + apart * share).epsilon(1e-6).scale(0));
-  CHECK(static_cast<double>(statistics[1]) ==
-        doctest::Approx(apart * apart * share * (1 - share)).epsilon(1e-6).scale(0));
+  CHECK(static_cast<double>(statistics[0]) == doctest::Approx(static_cast<double>(x[0]) + apart * share).epsilon(1e-6).scale(0));
+  CHECK(static_cast<double>(statistics[1]) == doctest::Approx(apart * apart * share * (1 - share)).epsilon(1e-6).scale(0));
   CHECK(static_cast<double>(db[0]) ==
         doctest::Approx(static_cast<double>(dy[0]) * static_cast<double>(rows)).epsilon(1e-6).scale(0));
 }
@@ -165,12 +151,10 @@ TEST_CASE("batch_norm: one row, no rows, no input gradient, and NaN stays in its
   std::vector<float> y(2), statistics(4, -1.0F), mean{1, 1}, variance{4, 4}, dw(2), db(2);
   float* const unwanted = nullptr;
   batch_norm_forward(queue, 1, 2, eps, y.data(), statistics.data(), x.data(), w.data(), b.data());
-  CHECK((y[0] == 5 && std::isnan(y[1]) && statistics[0] == 3 && statistics[2] == 0 &&
-         std::isnan(statistics[3])));
+  CHECK((y[0] == 5 && std::isnan(y[1]) && statistics[0] == 3 && statistics[2] == 0 && std::isnan(statistics[3])));
   batch_norm_update(queue, 1, 1, 0.5, mean.data(), variance.data(), statistics.data());
   CHECK((mean[0] == 2 && mean[1] == 1 && variance[0] == 4));
-  batch_norm_backward(queue, 1, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(),
-                      statistics.data(), w.data());
+  batch_norm_backward(queue, 1, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(), statistics.data(), w.data());
   CHECK((dw[0] == 0 && db[0] == 1));
   std::vector<float> dx(2);
   batch_norm_backward(queue, 1, 2, eps, dx.data(), unwanted, unwanted, dy.data(), x.data(), statistics.data(), w.data());
@@ -182,7 +166,6 @@ TEST_CASE("batch_norm: one row, no rows, no input gradient, and NaN stays in its
   CHECK((statistics == std::vector<float>{0, 0, 0, 0}));
   batch_norm_update(queue, 0, 2, 0.5, mean.data(), variance.data(), statistics.data());
   CHECK((mean[0] == 2 && variance[0] == 4));
-  batch_norm_backward(queue, 0, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(),
-                      statistics.data(), w.data());
+  batch_norm_backward(queue, 0, 2, eps, unwanted, dw.data(), db.data(), dy.data(), x.data(), statistics.data(), w.data());
   CHECK((dw[0] == 0 && db[0] == 0 && dw[1] == 0 && db[1] == 0));
 }

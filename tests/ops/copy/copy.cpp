@@ -36,8 +36,7 @@ TEST_CASE("copy_matrix: strips of a matrix, on several threads, and nothing besi
       bool right = true;
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns + 2; ++c)
-          right = right && to[r * (columns + 2) + c] ==
-                               (c == 0 || c == columns + 1 ? -1.0F : from[r * wide + 100 + c - 1]);
+          right = right && to[r * (columns + 2) + c] == (c == 0 || c == columns + 1 ? -1.0F : from[r * wide + 100 + c - 1]);
       CHECK(right);
     }
   }
@@ -50,7 +49,5 @@ TEST_CASE("copy_matrix: without gaps, onto itself, and of other extents") {
   CHECK(to == from);
   copy_matrix(device.compute(), matrix<float>{to.data(), 2, 2, 3}, matrix<const float>{to.data(), 2, 2, 3});
   CHECK(to == from);
-  CHECK_THROWS_AS(
-      copy_matrix(device.compute(), matrix<float>{to.data(), 3, 2}, matrix<const float>{from.data(), 2, 3}),
-      error);
+  CHECK_THROWS_AS(copy_matrix(device.compute(), matrix<float>{to.data(), 3, 2}, matrix<const float>{from.data(), 2, 3}), error);
 }

@@ -39,8 +39,7 @@ TEST_CASE("dropout: every instruction set draws the same, far along the stream t
   constexpr std::size_t begin = std::size_t{1} << 36;
   std::vector<float> expected(128), found(128);
   detail::write_factors_plain(expected.data(), 128, key, begin, third);
-  for (std::size_t i = 0; i < 128; ++i)
-    CHECK(expected[i] == (random_bits(key, begin + i) < third.threshold ? 0.0F : 1.5F));
+  for (std::size_t i = 0; i < 128; ++i) CHECK(expected[i] == (random_bits(key, begin + i) < third.threshold ? 0.0F : 1.5F));
   for (const auto set : instruction_sets()) {
     if (set == detail::instruction_set::avx2) detail::write_factors_avx2(found.data(), 128, key, begin, third);
     if (set == detail::instruction_set::avx512) detail::write_factors_avx512(found.data(), 128, key, begin, third);

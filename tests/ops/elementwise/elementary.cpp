@@ -14,9 +14,9 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-#define CAIRN_TEST_FUNCTION(name, value)                                                                     \
-  struct name {                                                                                              \
-    [[gnu::always_inline]] inline void operator()(float& x) const { x = value; }                             \
+#define CAIRN_TEST_FUNCTION(name, value)                                                                                         \
+  struct name {                                                                                                                  \
+    [[gnu::always_inline]] inline void operator()(float& x) const { x = value; }                                                 \
   };
 CAIRN_TEST_FUNCTION(exponential, detail::exponential(x))
 CAIRN_TEST_FUNCTION(square_root, detail::square_root(x))
@@ -47,8 +47,7 @@ TEST_CASE("elementary: error bounds on every instruction set") {
   const auto exact = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
   CHECK(largest_error(below{}, -5, 8, exact) < 1e-6);
   CHECK(largest_error(below{}, -13, -5, exact) < 1e-5);
-  CHECK(largest_error(density{}, -5, 5, [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }) <
-        1e-6);
+  CHECK(largest_error(density{}, -5, 5, [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }) < 1e-6);
 }
 
 // Linear steps meet few of the exponents below 1e-30.

@@ -31,8 +31,7 @@ bool right(std::size_t count, std::size_t threads) {
                       std::array{a.data(), b.data(), c.data()});
   bool good = first[count] == T{7} && second[count] == T{7}; // nothing behind the end
   for (std::size_t i = 0; i < count; ++i) {
-    good = good &&
-           static_cast<double>(first[i]) == doctest::Approx(static_cast<double>(a[i] + T{3} * b[i] * c[i]));
+    good = good && static_cast<double>(first[i]) == doctest::Approx(static_cast<double>(a[i] + T{3} * b[i] * c[i]));
     good = good && second[i] == (a[i] < c[i] ? a[i] * a[i] : c[i]);
   }
   return good;
@@ -57,8 +56,7 @@ TEST_CASE("elementwise: a result may lie on an operand") {
     const auto c = steps<float>(-1, -2, count);
     std::vector<float> first(count), second(count);
     const std::array<const float*, 3> operands{a.data(), b.data(), c.data()};
-    detail::elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
-                        operands);
+    detail::elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()}, operands);
     detail::elementwise(device.compute(), count, rotated{}, std::array{a.data(), b.data()}, operands);
     CHECK(a == first);
     CHECK(b == second);
@@ -66,11 +64,9 @@ TEST_CASE("elementwise: a result may lie on an operand") {
 }
 
 TEST_CASE("elementwise: an element's bits do not depend on where it lies") {
-  const std::array<std::vector<float>, 3> operands{steps<float>(-2, 1, 77), steps<float>(1, 5, 77),
-                                                   steps<float>(3, -3, 77)};
+  const std::array<std::vector<float>, 3> operands{steps<float>(-2, 1, 77), steps<float>(1, 5, 77), steps<float>(3, -3, 77)};
   CHECK(bits_ignore_cuts<2>(rotated{}, operands));
-  const std::array<std::vector<double>, 3> wide{steps<double>(-2, 1, 77), steps<double>(1, 5, 77),
-                                                steps<double>(3, -3, 77)};
+  const std::array<std::vector<double>, 3> wide{steps<double>(-2, 1, 77), steps<double>(1, 5, 77), steps<double>(3, -3, 77)};
   CHECK(bits_ignore_cuts<2>(rotated{}, wide));
 }
 

@@ -39,12 +39,10 @@ TEST_CASE_TEMPLATE("chained_sums: chains in the type of the elements, totals in 
     }
 }
 
-TEST_CASE_TEMPLATE(
-    "add_rows: every element of every row once, in the order of the rows, on top of what is there", T, float,
-    double) {
+TEST_CASE_TEMPLATE("add_rows: every element of every row once, in the order of the rows, on top of what is there", T, float,
+                   double) {
   constexpr std::size_t rows = 9, stride = 100;
-  const auto x = steps<T>(-1, 1, rows * stride), y = steps<T>(3, -2, rows * stride),
-             same = steps<T>(0, 1, stride);
+  const auto x = steps<T>(-1, 1, rows * stride), y = steps<T>(3, -2, rows * stride), same = steps<T>(0, 1, stride);
   for (const auto set : instruction_sets())
     for (const std::size_t columns : {std::size_t{1}, std::size_t{16}, std::size_t{47}, std::size_t{97}}) {
       std::vector<double> a(columns + 1, 2.0), b(columns + 1, 3.0);
@@ -59,8 +57,7 @@ TEST_CASE_TEMPLATE(
           first += static_cast<double>(x[i * stride + j]) - static_cast<double>(same[j]);
           second += 0.5 * static_cast<double>(y[i * stride + j + 3]);
         }
-        right = right && a[j] == first &&
-                b[j] == second; // no product is rounded here, so fused or not is the same
+        right = right && a[j] == first && b[j] == second; // no product is rounded here, so fused or not is the same
       }
       CHECK(right);
     }

@@ -24,8 +24,8 @@ inline std::vector<cairn::detail::instruction_set> instruction_sets() {
 template <std::size_t Results, class T, std::size_t Operands, class F>
 bool bits_ignore_cuts(const F& f, const std::array<std::vector<T>, Operands>& operands) {
   const std::size_t count = operands[0].size();
-  const auto run = [&](cairn::detail::instruction_set set, std::array<std::vector<T>, Results>& out,
-                       std::size_t begin, std::size_t length) {
+  const auto run = [&](cairn::detail::instruction_set set, std::array<std::vector<T>, Results>& out, std::size_t begin,
+                       std::size_t length) {
     std::array<T*, Results> to{};
     std::array<const T*, Operands> from{};
     for (std::size_t k = 0; k < Results; ++k) to[k] = out[k].data() + begin;
@@ -34,8 +34,7 @@ bool bits_ignore_cuts(const F& f, const std::array<std::vector<T>, Operands>& op
   };
   const auto same = [&](const auto& a, const auto& b, std::size_t begin) {
     for (std::size_t k = 0; k < Results; ++k)
-      if (std::memcmp(a[k].data() + begin, b[k].data() + begin, (count - begin) * sizeof(T)) != 0)
-        return false;
+      if (std::memcmp(a[k].data() + begin, b[k].data() + begin, (count - begin) * sizeof(T)) != 0) return false;
     return true;
   };
   std::array<std::vector<T>, Results> whole, cut;

@@ -21,8 +21,7 @@ template <class T>
 double distance_from_torch() {
   cpu device;
   const auto indices = reference_numbers<std::int32_t>("embedding/input");
-  const auto weight = reference_numbers<T>("embedding/parameter0"),
-             dy = reference_numbers<T>("embedding/output_gradient");
+  const auto weight = reference_numbers<T>("embedding/parameter0"), dy = reference_numbers<T>("embedding/output_gradient");
   std::vector<T> y(indices.size() * 6), dw(11 * 6, T{9});
   embedding_forward(device.compute(), indices.size(), 11, 6, y.data(), weight.data(), indices.data());
   embedding_backward(device.compute(), indices.size(), 11, 6, dw.data(), dy.data(), indices.data());
@@ -40,8 +39,7 @@ TEST_CASE("embedding: PyTorch's numbers, also of a word that comes several times
 TEST_CASE("embedding: rows are added in their order, on any number of threads") {
   constexpr std::size_t vocabulary = 50, count = 700;
   std::vector<std::int32_t> indices(count);
-  for (std::size_t i = 0; i < count; ++i)
-    indices[i] = static_cast<std::int32_t>(i * i % 37); // 37 … 49 never come
+  for (std::size_t i = 0; i < count; ++i) indices[i] = static_cast<std::int32_t>(i * i % 37); // 37 … 49 never come
   for (const std::size_t width : {1U, 17U, 700U}) {
     const auto weight = steps<float>(-1, 1, vocabulary * width), dy = steps<float>(1, 1e-3, count * width);
     std::vector<float> expected_y(count * width), chain(vocabulary * width, 0.0F), expected(vocabulary * width);
@@ -100,8 +98,7 @@ TEST_CASE("embedding: an index without a row is an error that says which, and no
     } catch (const error& e) {
       said = e.what();
     }
-    CHECK(said.find("Embedding: index 2 is " + std::to_string(wrong) + ", but the vocabulary is 0 to 2") ==
-          0);
+    CHECK(said.find("Embedding: index 2 is " + std::to_string(wrong) + ", but the vocabulary is 0 to 2") == 0);
     CHECK((y == std::vector<float>(3 * 4, 7.0F)));
   }
 }

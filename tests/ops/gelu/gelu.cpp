@@ -41,8 +41,7 @@ TEST_CASE("gelu: the formula") {
 
 TEST_CASE("gelu: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::gelu_element{}, std::array{steps<float>(-9, 9, 203)}));
-  CHECK(bits_ignore_cuts<1>(detail::gelu_derivative{},
-                            std::array{steps<float>(-1, 2, 203), steps<float>(-9, 9, 203)}));
+  CHECK(bits_ignore_cuts<1>(detail::gelu_derivative{}, std::array{steps<float>(-1, 2, 203), steps<float>(-9, 9, 203)}));
   CHECK(bits_ignore_cuts<1>(detail::gelu_element{}, std::array{steps<double>(-9, 9, 203)}));
 }
 

@@ -24,10 +24,9 @@ run both_ways(std::size_t rows, std::size_t features, std::size_t threads) {
   auto x = steps<float>(-3, 4, rows * features + 1), dy = steps<float>(2, -1, rows * features + 1);
   for (std::size_t i = 0; i < rows * features; ++i) x[i] = std::sin(x[i] * 31), dy[i] = std::cos(dy[i] * 17);
   const auto w = steps<float>(0.5, 2, features + 1), b = steps<float>(-1, 1, features + 1);
-  run r{std::vector<float>(rows * features), std::vector<float>(2 * rows),
-        std::vector<float>(rows * features), std::vector<float>(features), std::vector<float>(features)};
-  layer_norm_forward(queue, rows, features, 1e-5, r.y.data(), r.statistics.data(), x.data(), w.data(),
-                     b.data());
+  run r{std::vector<float>(rows * features), std::vector<float>(2 * rows), std::vector<float>(rows * features),
+        std::vector<float>(features), std::vector<float>(features)};
+  layer_norm_forward(queue, rows, features, 1e-5, r.y.data(), r.statistics.data(), x.data(), w.data(), b.data());
   layer_norm_backward(queue, rows, features, r.dx.data(), r.dw.data(), r.db.data(), dy.data(), x.data(),
                       static_cast<const float*>(r.statistics.data()), w.data());
   return r;

@@ -36,20 +36,11 @@ struct grid {
   matrix<T> rows_of(std::size_t begin, std::size_t end) {
     return {numbers.data() + begin * stride, end - begin, columns, stride};
   }
-  matrix<T> columns_of(std::size_t begin, std::size_t end) {
-    return {numbers.data() + begin, rows, end - begin, stride};
-  }
+  matrix<T> columns_of(std::size_t begin, std::size_t end) { return {numbers.data() + begin, rows, end - begin, stride}; }
 };
 
 // Which parts of the epilogue are there, as bits.
-enum parts : unsigned {
-  with_bias = 1,
-  with_relu = 2,
-  with_addend = 4,
-  addend_is_c = 8,
-  with_mask = 16,
-  with_sums = 32
-};
+enum parts : unsigned { with_bias = 1, with_relu = 2, with_addend = 4, addend_is_c = 8, with_mask = 16, with_sums = 32 };
 inline constexpr unsigned all_epilogues = 64;
 
 template <class T>
@@ -60,10 +51,9 @@ struct one_product {
   std::vector<T> sums;
 
   one_product(std::size_t m_, std::size_t n_, std::size_t k_, transpose form_, std::size_t gap = 3)
-      : m(m_), n(n_), k(k_), form(form_),
-        a(form == transpose::first ? k : m, form == transpose::first ? m : k, gap, 1),
-        b(form == transpose::second ? n : k, form == transpose::second ? k : n, gap, 2), c(m, n, gap, 3),
-        addend(m, n, gap, 4), mask(m, n, gap, 5), bias(1, n, 0, 6), sums(m, T{-5}) {}
+      : m(m_), n(n_), k(k_), form(form_), a(form == transpose::first ? k : m, form == transpose::first ? m : k, gap, 1),
+        b(form == transpose::second ? n : k, form == transpose::second ? k : n, gap, 2), c(m, n, gap, 3), addend(m, n, gap, 4),
+        mask(m, n, gap, 5), bias(1, n, 0, 6), sums(m, T{-5}) {}
 
   epilogue<T> then(unsigned which) {
     epilogue<T> e;
@@ -110,9 +100,9 @@ inline bool fuses(instruction_set isa) { return isa != instruction_set::plain; }
 
 template <class T>
 std::string name(const one_product<T>& o, instruction_set isa, unsigned which) {
-  return "instruction set " + std::to_string(static_cast<int>(isa)) + ", form " +
-         std::to_string(static_cast<int>(o.form)) + ", m " + std::to_string(o.m) + ", n " +
-         std::to_string(o.n) + ", k " + std::to_string(o.k) + ", epilogue " + std::to_string(which);
+  return "instruction set " + std::to_string(static_cast<int>(isa)) + ", form " + std::to_string(static_cast<int>(o.form)) +
+         ", m " + std::to_string(o.m) + ", n " + std::to_string(o.n) + ", k " + std::to_string(o.k) + ", epilogue " +
+         std::to_string(which);
 }
 
 inline constexpr transpose forms[] = {transpose::none, transpose::first, transpose::second};

@@ -23,8 +23,7 @@ TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, 
         for (const std::size_t n : {1U, 3U, 4U, 5U, 8U, 9U, 15U, 17U, 24U, 31U, 47U, 48U, 49U, 65U, 70U})
           for (const std::size_t k : {1U, 2U, 5U, 8U, 17U, 70U}) {
             const one_product<T> o(m, n, k, form, (m + n + k) % 4);
-            CHECK_MESSAGE(agrees(o, device.compute(), isa, which % all_epilogues),
-                          name(o, isa, which % all_epilogues));
+            CHECK_MESSAGE(agrees(o, device.compute(), isa, which % all_epilogues), name(o, isa, which % all_epilogues));
             which += 5; // meets all of the epilogues, in another order for each extent
           }
 }
@@ -51,8 +50,7 @@ TEST_CASE_TEMPLATE("matmul: one, two and three threads give the same bits", T, f
           one_product<T> several(m, n, k, form);
           cpu device({.threads = threads});
           several.multiply(device.compute(), isa, with_bias | addend_is_c | with_sums);
-          CHECK_MESSAGE(same_bits(several.c.numbers, one.c.numbers),
-                        name(one, isa, static_cast<unsigned>(threads)));
+          CHECK_MESSAGE(same_bits(several.c.numbers, one.c.numbers), name(one, isa, static_cast<unsigned>(threads)));
           CHECK_MESSAGE(same_bits(several.sums, one.sums), name(one, isa, static_cast<unsigned>(threads)));
         }
       }
@@ -69,8 +67,7 @@ TEST_CASE_TEMPLATE("matmul: a row's bits do not depend on how many rows there ar
         whole.multiply(device.compute(), isa, with_bias | with_relu);
         for (std::size_t begin = 0, rows = 1; begin < whole.m; begin += rows, rows = rows % 9 + 1) {
           const std::size_t end = std::min(whole.m, begin + rows);
-          const matrix<T> a =
-              form == transpose::first ? parts.a.columns_of(begin, end) : parts.a.rows_of(begin, end);
+          const matrix<T> a = form == transpose::first ? parts.a.columns_of(begin, end) : parts.a.rows_of(begin, end);
           const epilogue<T> then{.bias = parts.bias.numbers.data(), .then = activation::relu};
           detail::multiply_on(device.compute(), isa,
                               detail::product<T>(parts.c.rows_of(begin, end), a, parts.b.view(), form, then));
@@ -86,11 +83,9 @@ TEST_CASE_TEMPLATE("matmul: a column's bits do not depend on the columns beside 
       one_product<T> whole(12, 101, 33, form);
       one_product<T> parts = whole;
       whole.multiply(device.compute(), isa, 0);
-      for (std::size_t begin = 0, columns = 1; begin < whole.n;
-           begin += columns, columns = columns % 23 + 1) {
+      for (std::size_t begin = 0, columns = 1; begin < whole.n; begin += columns, columns = columns % 23 + 1) {
         const std::size_t end = std::min(whole.n, begin + columns);
-        const matrix<T> b =
-            form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
+        const matrix<T> b = form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
         detail::multiply_on(device.compute(), isa,
                             detail::product<T>(parts.c.columns_of(begin, end), parts.a.view(), b, form, {}));
       }
@@ -131,8 +126,7 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
     }
 }
 
-TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of nothing writes nothing", T,
-                   float, double) {
+TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of nothing writes nothing", T, float, double) {
   cpu device;
   for (const instruction_set isa : sets())
     for (const transpose form : forms) {
@@ -194,8 +188,7 @@ TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
   cpu device;
   one_product<T> o(32, 10, 100, transpose::second);
   one_product<T> expected = o;
-  matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), transpose::second,
-         {.bias = o.bias.numbers.data()});
+  matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), transpose::second, {.bias = o.bias.numbers.data()});
   expected.multiply_plainly(with_bias);
   CHECK(nearly(o.c.numbers, expected.c.numbers, o.k));
 }

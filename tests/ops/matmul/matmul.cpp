@@ -43,19 +43,15 @@ TEST_CASE("matmul: extents that do not fit are an error that names them") {
   CHECK(said(c, given(2, 4), given(5, 3), transpose::none) ==
         "matmul: the extents do not fit: c (2, 3) = a (2, 4) x b (5, 3); give matrices (m, n) = (m, k) x (k, "
         "n)");
-  CHECK(said(c, given(2, 4), given(4, 3), transpose::first).find("a (2, 4)^T x b (4, 3);") !=
-        std::string::npos);
+  CHECK(said(c, given(2, 4), given(4, 3), transpose::first).find("a (2, 4)^T x b (4, 3);") != std::string::npos);
   CHECK(said(c, given(2, 4), given(4, 3), transpose::second).find("b (4, 3)^T;") != std::string::npos);
-  CHECK(said({results, 3, 3}, given(2, 4), given(4, 3), transpose::none).find("c (3, 3)") !=
-        std::string::npos);
-  CHECK(said({results, 2, 4}, given(2, 4), given(4, 3), transpose::none).find("c (2, 4)") !=
-        std::string::npos);
+  CHECK(said({results, 3, 3}, given(2, 4), given(4, 3), transpose::none).find("c (3, 3)") != std::string::npos);
+  CHECK(said({results, 2, 4}, given(2, 4), given(4, 3), transpose::none).find("c (2, 4)") != std::string::npos);
 }
 
 TEST_CASE("matmul: an addend or a mask unlike c is an error") {
   const matrix<float> c(results, 2, 3);
-  CHECK(said(c, given(2, 4), given(4, 3), transpose::none, {.addend = given(2, 3), .mask = given(2, 3)}) ==
-        "2 3 4");
+  CHECK(said(c, given(2, 4), given(4, 3), transpose::none, {.addend = given(2, 3), .mask = given(2, 3)}) == "2 3 4");
   CHECK(said(c, given(2, 4), given(4, 3), transpose::none, {.addend = given(3, 2)}) ==
         "matmul: the epilogue's addend is (3, 2) but c is (2, 3); they must be alike");
   CHECK(said(c, given(2, 4), given(4, 3), transpose::none, {.mask = given(2, 2)}) ==

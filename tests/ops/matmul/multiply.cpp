@@ -12,12 +12,10 @@ using namespace cairn;
 using namespace matmul_case;
 
 // Extents at which a rectangle is walked in several pieces.
-TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks, b packed in pieces", T,
-                   float, double) {
+TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks, b packed in pieces", T, float, double) {
   cpu device({.threads = 2});
-  const detail::product_size sizes[] = {{3, 5, 1025},    {20, 50, 2049}, {400, 10, 1100},
-                                        {10, 210, 3000}, {300, 310, 60}, {70, 40, 700},
-                                        {21, 55, 128},   {21, 55, 129},   {21, 55, 257}};
+  const detail::product_size sizes[] = {{3, 5, 1025},  {20, 50, 2049}, {400, 10, 1100}, {10, 210, 3000}, {300, 310, 60},
+                                        {70, 40, 700}, {21, 55, 128},  {21, 55, 129},   {21, 55, 257}};
   for (const instruction_set isa : sets())
     for (const transpose form : forms)
       for (const auto& [m, n, k] : sizes) {

@@ -21,14 +21,11 @@ TEST_CASE_TEMPLATE("matmul: packing as the plain kernels pack, and nothing beyon
         grid<T> straight(depth, columns, 2, 2);
         std::vector<T> packed(depth * width + 8, T{77});
         std::vector<T> expected = packed;
-        detail::pack_transposed_avx2(packed.data(), width, turned.numbers.data(), turned.stride, columns,
-                                     depth);
-        detail::plain_kernels<T>::pack_transposed(expected.data(), width, turned.numbers.data(),
-                                                  turned.stride, columns, depth);
+        detail::pack_transposed_avx2(packed.data(), width, turned.numbers.data(), turned.stride, columns, depth);
+        detail::plain_kernels<T>::pack_transposed(expected.data(), width, turned.numbers.data(), turned.stride, columns, depth);
         CHECK(same_bits(packed, expected));
         detail::pack_avx2(packed.data(), width, straight.numbers.data(), straight.stride, columns, depth);
-        detail::plain_kernels<T>::pack(expected.data(), width, straight.numbers.data(), straight.stride,
-                                       columns, depth);
+        detail::plain_kernels<T>::pack(expected.data(), width, straight.numbers.data(), straight.stride, columns, depth);
         CHECK(same_bits(packed, expected));
       }
 }
@@ -41,8 +38,7 @@ TEST_CASE_TEMPLATE("matmul: sums of columns as the plain kernels make them", T, 
       std::vector<T> sums(columns + 8, T{77});
       std::vector<T> expected = sums;
       detail::sum_columns_avx2(sums.data(), from.numbers.data(), from.stride, columns, depth);
-      detail::plain_kernels<T>::sum_columns(expected.data(), from.numbers.data(), from.stride, columns,
-                                            depth);
+      detail::plain_kernels<T>::sum_columns(expected.data(), from.numbers.data(), from.stride, columns, depth);
       CHECK(same_bits(sums, expected));
     }
 }

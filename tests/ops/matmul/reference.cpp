@@ -41,7 +41,6 @@ TEST_CASE_TEMPLATE("matmul reference: leading dimensions", T, float, double) {
   const std::array<T, 6> a{1, 2, 99, 3, 4, 99};
   const std::array<T, 8> b{5, 6, 99, 99, 7, 8, 99, 99};
   std::array<T, 6> c{0, 0, -1, 0, 0, -1};
-  detail::matmul_reference(matrix<T>(c.data(), 2, 2, 3), {a.data(), 2, 2, 3}, {b.data(), 2, 2, 4},
-                           transpose::none);
+  detail::matmul_reference(matrix<T>(c.data(), 2, 2, 3), {a.data(), 2, 2, 3}, {b.data(), 2, 2, 4}, transpose::none);
   CHECK(c == std::array<T, 6>{19, 22, -1, 43, 50, -1});
 }

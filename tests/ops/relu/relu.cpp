@@ -44,8 +44,7 @@ TEST_CASE("relu: the formula") {
 
 TEST_CASE("relu: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::relu_element{}, std::array{steps<float>(-3, 3, 203)}));
-  CHECK(bits_ignore_cuts<1>(detail::relu_derivative{},
-                            std::array{steps<float>(-1, 2, 203), steps<float>(-3, 3, 203)}));
+  CHECK(bits_ignore_cuts<1>(detail::relu_derivative{}, std::array{steps<float>(-1, 2, 203), steps<float>(-3, 3, 203)}));
   CHECK(bits_ignore_cuts<1>(detail::relu_element{}, std::array{steps<double>(-3, 3, 203)}));
 }
 

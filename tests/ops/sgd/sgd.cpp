@@ -11,8 +11,7 @@ using namespace cairn;
 namespace {
 
 // The formula, one element after another.
-void plain(std::size_t count, double* p, double* v, const double* gradients,
-           const sgd_coefficients<double>& c) {
+void plain(std::size_t count, double* p, double* v, const double* gradients, const sgd_coefficients<double>& c) {
   for (std::size_t i = 0; i < count; ++i) {
     double g = c.scale * gradients[i] + c.weight_decay * p[i];
     if (c.momentum != 0) {
@@ -43,8 +42,7 @@ TEST_CASE("sgd: the formula") {
 }
 
 TEST_CASE("sgd: bits do not depend on how the span is cut") {
-  const std::array<std::vector<float>, 3> all{steps<float>(-1, 1, 99), steps<float>(3, -1, 99),
-                                              steps<float>(2, -3, 99)};
+  const std::array<std::vector<float>, 3> all{steps<float>(-1, 1, 99), steps<float>(3, -1, 99), steps<float>(2, -3, 99)};
   const sgd_coefficients<float> c{0.3F, 0.1F, 0.9F, 0.7F, 0.01F, false};
   CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, false>{c}, all));
   CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, true>{c}, all));

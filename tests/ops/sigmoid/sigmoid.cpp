@@ -39,8 +39,7 @@ TEST_CASE("sigmoid: the formula") {
 
 TEST_CASE("sigmoid: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::sigmoid_element{}, std::array{steps<float>(-20, 20, 203)}));
-  CHECK(bits_ignore_cuts<1>(detail::sigmoid_derivative{},
-                            std::array{steps<float>(-1, 2, 203), steps<float>(-20, 20, 203)}));
+  CHECK(bits_ignore_cuts<1>(detail::sigmoid_derivative{}, std::array{steps<float>(-1, 2, 203), steps<float>(-20, 20, 203)}));
   CHECK(bits_ignore_cuts<1>(detail::sigmoid_element{}, std::array{steps<double>(-20, 20, 203)}));
 }
 

@@ -33,8 +33,7 @@ outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::siz
     out.loss += (std::log(sum) + most - static_cast<double>(first[target])) / static_cast<double>(rows);
     for (std::size_t c = 0; c < classes; ++c)
       out.gradient[row * classes + c] =
-          (std::exp(static_cast<double>(first[c]) - most) / sum - (c == target ? 1 : 0)) /
-          static_cast<double>(rows);
+          (std::exp(static_cast<double>(first[c]) - most) / sum - (c == target ? 1 : 0)) / static_cast<double>(rows);
   }
   return out;
 }
@@ -80,8 +79,7 @@ TEST_CASE("softmax_cross_entropy: large logits neither overflow nor lose the los
   std::vector<float> x{1000, 0, -1000, 3e38F, 0, 0};
   const std::vector<unsigned char> targets{1, 0};
   double loss = 0;
-  softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 3},
-                        targets.data());
+  softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 3}, targets.data());
   CHECK(loss == 500); // 1000 for the first row, 0 for the second
   CHECK((x[0] == 0.5F && x[1] == -0.5F && x[2] == 0 && x[3] == 0));
 }
@@ -119,11 +117,9 @@ TEST_CASE("softmax_cross_entropy: a target that is no class is an error, and not
   for (const int wrong : {2, -1}) {
     const std::vector<int> targets{0, wrong};
     double loss = 7;
-    const std::string expected =
-        "CrossEntropyLoss: target 1 is " + std::to_string(wrong) + ", but the classes are 0 to 1";
+    const std::string expected = "CrossEntropyLoss: target 1 is " + std::to_string(wrong) + ", but the classes are 0 to 1";
     try {
-      softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 2},
-                            targets.data());
+      softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 2}, targets.data());
       FAIL("no error");
     } catch (const error& e) {
       CHECK(std::string(e.what()).find(expected) == 0);
@@ -159,8 +155,7 @@ outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::siz
       const double logarithm = static_cast<double>(first[c]) - most - std::log(sum);
       const double share = (c == t ? (1 - a) * weight(t) : 0) + spread * weight(c);
       out.loss -= share * logarithm / total;
-      out.gradient[row * classes + c] =
-          (((1 - a) * weight(t) + spread * every) * std::exp(logarithm) - share) / total;
+      out.gradient[row * classes + c] = (((1 - a) * weight(t) + spread * every) * std::exp(logarithm) - share) / total;
     }
   }
   return out;
@@ -183,10 +178,8 @@ void check_options_with_torch(double tolerance) {
   const auto weights = reference_numbers<T>("cross_entropy_options/class_weights");
   CHECK(options_distance_from_torch<T>("cross_entropy_ignore", {}) < tolerance);
   CHECK(options_distance_from_torch<T>("cross_entropy_smoothing", {.label_smoothing = 0.1}) < tolerance);
-  CHECK(options_distance_from_torch<T>("cross_entropy_weights", {.class_weights = weights.data()}) <
-        tolerance);
-  const cross_entropy_options<T> all{
-      .ignore_index = 3, .label_smoothing = 0.25, .class_weights = weights.data()};
+  CHECK(options_distance_from_torch<T>("cross_entropy_weights", {.class_weights = weights.data()}) < tolerance);
+  const cross_entropy_options<T> all{.ignore_index = 3, .label_smoothing = 0.25, .class_weights = weights.data()};
   CHECK(options_distance_from_torch<T>("cross_entropy_all", all) < tolerance);
 }
 
@@ -196,10 +189,8 @@ void check_options(std::size_t rows, std::size_t classes, double tolerance) {
   x.pop_back();
   const auto weights = steps<T>(0.5, 2, classes + 1);
   std::vector<int> targets(rows);
-  for (std::size_t row = 0; row < rows; ++row)
-    targets[row] = row % 5 == 2 ? -1 : static_cast<int>(row * 7 % classes);
-  const cross_entropy_options<T> options{
-      .ignore_index = -1, .label_smoothing = 0.2, .class_weights = weights.data()};
+  for (std::size_t row = 0; row < rows; ++row) targets[row] = row % 5 == 2 ? -1 : static_cast<int>(row * 7 % classes);
+  const cross_entropy_options<T> options{.ignore_index = -1, .label_smoothing = 0.2, .class_weights = weights.data()};
   const outcome expected = plain(x, targets, classes, options);
   double losses[3] = {};
   for (const std::size_t threads : {1U, 2U}) {
@@ -208,8 +199,7 @@ void check_options(std::size_t rows, std::size_t classes, double tolerance) {
     const matrix<const T> logits{gradient.data(), rows, classes};
     T* const unwanted = nullptr;
     softmax_cross_entropy(device.compute(), &losses[2], unwanted, logits, targets.data(), options);
-    softmax_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, targets.data(),
-                          options);
+    softmax_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, targets.data(), options);
     CHECK(largest_difference(gradient, expected.gradient) < tolerance);
     CHECK(losses[2] == losses[threads - 1]); // the loss does not depend on whether the gradient is wanted
   }
@@ -254,8 +244,7 @@ TEST_CASE("softmax_cross_entropy with options: a target that is neither a class 
   std::vector<float> x{1, 2, 3, 4};
   const std::vector<int> targets{-100, -99};
   double loss = 7;
-  CHECK_THROWS_AS(softmax_cross_entropy(device.compute(), &loss, x.data(),
-                                        matrix<const float>{x.data(), 2, 2}, targets.data(), {}),
-                  error);
+  CHECK_THROWS_AS(
+      softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 2}, targets.data(), {}), error);
   CHECK((loss == 7 && x == std::vector<float>{1, 2, 3, 4}));
 }

@@ -39,8 +39,7 @@ TEST_CASE("tanh: the formula") {
 
 TEST_CASE("tanh: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::tanh_element{}, std::array{steps<float>(-6, 6, 203)}));
-  CHECK(bits_ignore_cuts<1>(detail::tanh_derivative{},
-                            std::array{steps<float>(-1, 2, 203), steps<float>(-6, 6, 203)}));
+  CHECK(bits_ignore_cuts<1>(detail::tanh_derivative{}, std::array{steps<float>(-1, 2, 203), steps<float>(-6, 6, 203)}));
   CHECK(bits_ignore_cuts<1>(detail::tanh_element{}, std::array{steps<double>(-6, 6, 203)}));
 }
 

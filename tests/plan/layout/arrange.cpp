@@ -26,8 +26,7 @@ constexpr std::size_t most_moves = 2500;
 constexpr std::size_t most_ops = 2 * most_moves + 3 * most_stages + 2;
 constexpr std::size_t effort = 200'000; // as plan_of has it
 
-network dense_row(const std::string& name, const std::vector<std::size_t>& widths,
-                  stage (*after)(std::size_t) = relu) {
+network dense_row(const std::string& name, const std::vector<std::size_t>& widths, stage (*after)(std::size_t) = relu) {
   network n{name, {}, {.batch = 64, .input = {4 * widths[0], 0}}};
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     n.stages.push_back(dense(widths[i], widths[i + 1]));
@@ -67,8 +66,7 @@ std::vector<network> every_network() {
 
 // Networks nobody designed, with sizes as real ones have them.
 network any_network(dice& any, std::size_t index) {
-  constexpr std::array<std::size_t, 14> widths{10,  16,  32,  64,  100,  128,  256,
-                                               300, 512, 768, 784, 1024, 2048, 4096};
+  constexpr std::array<std::size_t, 14> widths{10, 16, 32, 64, 100, 128, 256, 300, 512, 768, 784, 1024, 2048, 4096};
   std::size_t width = widths[any.below(widths.size())];
   network n{"random " + std::to_string(index), {}, {.batch = 1 + any.below(128), .input = {4 * width, 0}}};
   const std::size_t size = 2 + any.below(24);
@@ -114,9 +112,7 @@ result arranged(const network& n) {
   const std::size_t bound = most_live<most_ops>(list);
   const std::size_t extent = arrange<1500>(list, bound, no_fence, effort);
   CHECK(is_clear(list));
-  CHECK(extent == std::max_element(list.begin(), list.end(), [](auto& a, auto& b) {
-                    return a.end() < b.end();
-                  })->end());
+  CHECK(extent == std::max_element(list.begin(), list.end(), [](auto& a, auto& b) { return a.end() < b.end(); })->end());
   return {list.size(), static_cast<double>(extent) / static_cast<double>(bound)};
 }
 
@@ -155,8 +151,8 @@ TEST_CASE("arrange: within two per cent of the bound on every network of the tab
   for (const network& n : every_network()) {
     std::array<char, 128> line{};
     const auto r = every_policy(sum, n);
-    std::snprintf(line.data(), line.size(), "%-32s %.4f %.4f %.4f %.4f %.4f %.4f\n", n.name.c_str(), r[0],
-                  r[1], r[2], r[3], r[4], r[5]);
+    std::snprintf(line.data(), line.size(), "%-32s %.4f %.4f %.4f %.4f %.4f %.4f\n", n.name.c_str(), r[0], r[1], r[2], r[3], r[4],
+                  r[5]);
     text += line.data();
   }
   MESSAGE(text << "worst " << sum.worst << " " << sum.where);
@@ -167,8 +163,7 @@ TEST_CASE("arrange: networks of any sizes") {
   tally sum;
   dice any{11};
   for (std::size_t k = 0; k < 500; ++k) every_policy(sum, any_network(any, k));
-  MESSAGE(sum.above << " of " << sum.all << " more than 2 % above the bound; worst " << sum.worst << " "
-                    << sum.where);
+  MESSAGE(sum.above << " of " << sum.all << " more than 2 % above the bound; worst " << sum.worst << " " << sum.where);
   CHECK(sum.worst <= 1.1);
   CHECK(200 * sum.above <= sum.all);
 }
@@ -179,9 +174,7 @@ TEST_CASE("arrange: pinned buffers stay, and nothing lies across the fence") {
     std::vector<buffer> list;
     std::size_t fence = 0;
     for (std::uint32_t t = 0; t < 30; ++t) {
-      buffer b{.bytes = 64 * (1 + any.below(6)),
-               .birth = t,
-               .death = t + static_cast<std::uint32_t>(any.below(6))};
+      buffer b{.bytes = 64 * (1 + any.below(6)), .birth = t, .death = t + static_cast<std::uint32_t>(any.below(6))};
       if (any.below(4) == 0) {
         b.pinned = b.stacked = true;
         b.death = 40;
@@ -204,8 +197,7 @@ TEST_CASE("arrange: pinned buffers stay, and nothing lies across the fence") {
 
 TEST_CASE("arrange: in a constant expression, and of nothing at all") {
   static constexpr std::size_t extent = [] {
-    std::array<buffer, 3> list{buffer{.bytes = 128, .birth = 0, .death = 2},
-                               buffer{.bytes = 64, .birth = 1, .death = 1},
+    std::array<buffer, 3> list{buffer{.bytes = 128, .birth = 0, .death = 2}, buffer{.bytes = 64, .birth = 1, .death = 1},
                                buffer{.bytes = 64, .birth = 2, .death = 3}};
     return arrange<3>(list, 192);
   }();

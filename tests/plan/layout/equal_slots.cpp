@@ -81,9 +81,8 @@ TEST_CASE("equal_slots: many sizes, or pinned buffers, are left to others") {
 
 TEST_CASE("equal_slots: a constant") {
   static constexpr auto list = [] {
-    std::array<buffer, 4> out{
-        buffer{.bytes = 64, .birth = 0, .death = 1}, buffer{.bytes = 64, .birth = 1, .death = 2},
-        buffer{.bytes = 64, .birth = 2, .death = 3}, buffer{.bytes = 32, .birth = 3, .death = 3}};
+    std::array<buffer, 4> out{buffer{.bytes = 64, .birth = 0, .death = 1}, buffer{.bytes = 64, .birth = 1, .death = 2},
+                              buffer{.bytes = 64, .birth = 2, .death = 3}, buffer{.bytes = 32, .birth = 3, .death = 3}};
     detail::equal_slots<4>(out.data(), out.size()).place(128);
     return out;
   }();

@@ -12,9 +12,8 @@ using detail::importance;
 
 namespace {
 
-constexpr std::array<buffer, 4> list{
-    buffer{.bytes = 64, .birth = 0, .death = 1}, buffer{.bytes = 64, .birth = 1, .death = 5},
-    buffer{.bytes = 128, .birth = 3, .death = 4}, buffer{.bytes = 64, .birth = 4, .death = 4}};
+constexpr std::array<buffer, 4> list{buffer{.bytes = 64, .birth = 0, .death = 1}, buffer{.bytes = 64, .birth = 1, .death = 5},
+                                     buffer{.bytes = 128, .birth = 3, .death = 4}, buffer{.bytes = 64, .birth = 4, .death = 4}};
 
 constexpr std::array<buffer, 4> placed(importance by, std::size_t rounds) {
   auto out = list;
@@ -42,9 +41,8 @@ TEST_CASE("one_by_one: rounds never make it worse, and what is pinned stays") {
   for (std::size_t i = 0; i < many.size(); ++i) {
     seed = seed * 1103515245 + 12345;
     const auto birth = static_cast<std::uint32_t>(i);
-    many[i] = {.bytes = 64 * (1 + seed / 65536 % 7),
-               .birth = birth,
-               .death = birth + static_cast<std::uint32_t>(seed / 1024 % 5)};
+    many[i] = {
+        .bytes = 64 * (1 + seed / 65536 % 7), .birth = birth, .death = birth + static_cast<std::uint32_t>(seed / 1024 % 5)};
   }
   many[0].pinned = true;
   many[0].offset = 128;

@@ -185,9 +185,7 @@ TEST_CASE("below the least bytes a budget is refused, and the error says so") {
   static_assert(policy_fault_of<budget<least>, source> == policy_fault::none);
   static_assert(policy_fault_of<budget<least - 1>, source> == policy_fault::refuses);
   using refused = typename detail::policy_diagnostic<budget<least - 1>, source>::type;
-  static_assert(
-      std::is_same_v<refused,
-                     detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
+  static_assert(std::is_same_v<refused, detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
 }
 
 TEST_CASE("a chain that is solved by a ruler keeps its budget, and costs little more than the best") {

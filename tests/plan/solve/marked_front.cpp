@@ -23,9 +23,7 @@ struct told {
   std::int64_t bytes;
   std::uint64_t cost;
 };
-told at(const front& f, std::size_t m) {
-  return {f.all.at(static_cast<std::int64_t>(m)) - f.slack[m], f.cost[m]};
-}
+told at(const front& f, std::size_t m) { return {f.all.at(static_cast<std::int64_t>(m)) - f.slack[m], f.cost[m]}; }
 
 // A front of one way or of a few.
 front random_front(dice& d, const marks& all) {

@@ -19,9 +19,8 @@ using front = std::vector<way>;
 
 // What is not beaten: bytes go up, cost goes down.
 front best_of(front ways) {
-  std::stable_sort(ways.begin(), ways.end(), [](const way& a, const way& b) {
-    return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost;
-  });
+  std::stable_sort(ways.begin(), ways.end(),
+                   [](const way& a, const way& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost; });
   front out;
   for (const way& w : ways)
     if (out.empty() || w.cost < out.back().cost) out.push_back(w);

@@ -20,9 +20,8 @@ using namespace cairn::testing;
 namespace {
 
 struct source {
-  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),   block(128, 2), dropout(128),
-                                                dense(128, 64), gelu(64),    block(64, 1),  block(64, 3),
-                                                dense(64, 32),  dense(32, 8)};
+  static constexpr std::array<stage, 10> stages{dense(64, 128), relu(128),    block(128, 2), dropout(128),  dense(128, 64),
+                                                gelu(64),       block(64, 1), block(64, 3),  dense(64, 32), dense(32, 8)};
   static constexpr chain value{.stages = stages, .batch = 24, .input = {256, 0}};
 };
 
@@ -44,7 +43,6 @@ TEST_CASE("every budget on the curve is kept, by the cheapest schedule that lies
 TEST_CASE("an impossible budget is an error that states the least possible number of bytes") {
   const solver solved(source::value);
   const std::string least = std::to_string(solved[0].bytes);
-  CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64),
-                       doctest::Contains(least.c_str()), input_error);
+  CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64), doctest::Contains(least.c_str()), input_error);
   CHECK_THROWS_WITH_AS(plan_within(source::value, solved, 1025), doctest::Contains("found 1025 bytes (2 KiB)"), input_error);
 }

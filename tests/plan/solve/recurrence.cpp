@@ -47,8 +47,8 @@ struct solved {
   }
   const passages<Kinds>& passages_of(const chain_unit& u) const { return units.at(jobs.place_of(u)); }
 
-  solved(const cost_table<at_run_time>& table, std::size_t count, std::size_t most_units, std::size_t budget,
-         const Front& empty, bool beginnings = true)
+  solved(const cost_table<at_run_time>& table, std::size_t count, std::size_t most_units, std::size_t budget, const Front& empty,
+         bool beginnings = true)
       : stages(count), ways(table, stages, most_units, beginnings), jobs(ways) {
     jobs.each([&](const job& j) {
       if (j.level != 0) {
@@ -171,10 +171,10 @@ need within_budget(const chain& c, std::size_t budget) {
   std::size_t jobs = 0;
   catalogue<at_run_time>{ways}.each([&](const job&) { ++jobs; });
   switch (marks_for(jobs)) {
-    case 64: return within_marks<64>(c, table, budget);
-    case 48: return within_marks<48>(c, table, budget);
-    case 32: return within_marks<32>(c, table, budget);
-    default: return within_marks<24>(c, table, budget);
+  case 64: return within_marks<64>(c, table, budget);
+  case 48: return within_marks<48>(c, table, budget);
+  case 32: return within_marks<32>(c, table, budget);
+  default: return within_marks<24>(c, table, budget);
   }
 }
 
@@ -201,22 +201,61 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
   std::vector<row> rows;
   for (const std::size_t n : {8U, 32U, 100U})
     rows.push_back({std::to_string(n) + " equal blocks", copies_of({block(64, 1)}, n), 1.01, 1.01});
-  rows.push_back({"300 equal blocks", copies_of({block(64, 1)}, 300), 1.01, 1.03,
-                  {{{98304, 747122432}, {293928, 24055552}, {1076428, 19156736}, {2543616, 18419456}, {4988928, 17198848},
-                    {7923302, 15732480}, {9879552, 14749440}},
-                   {{131072, 747122432}, {326421, 24014592}, {1107820, 19148544}, {2572944, 18419456}, {5014816, 17198848},
-                    {7945062, 15732480}, {9898560, 14749440}}}});
-  rows.push_back({"1000 equal blocks", copies_of({block(64, 1)}, 1000), 1.01, 1.03,
-                  {{{98304, 8224780032}, {752680, 74190592}, {3370188, 63885056}, {8278016, 61427456}, {16457728, 57339648},
-                    {26273382, 52432640}, {32817152, 49155840}},
-                   {{131072, 8224780032}, {785173, 74166016}, {3401580, 63876864}, {8307344, 61427456}, {16483616, 57339648},
-                    {26295142, 52440832}, {32836160, 49155840}}}});
+  rows.push_back({"300 equal blocks",
+                  copies_of({block(64, 1)}, 300),
+                  1.01,
+                  1.03,
+                  {{{98304, 747122432},
+                    {293928, 24055552},
+                    {1076428, 19156736},
+                    {2543616, 18419456},
+                    {4988928, 17198848},
+                    {7923302, 15732480},
+                    {9879552, 14749440}},
+                   {{131072, 747122432},
+                    {326421, 24014592},
+                    {1107820, 19148544},
+                    {2572944, 18419456},
+                    {5014816, 17198848},
+                    {7945062, 15732480},
+                    {9898560, 14749440}}}});
+  rows.push_back({"1000 equal blocks",
+                  copies_of({block(64, 1)}, 1000),
+                  1.01,
+                  1.03,
+                  {{{98304, 8224780032},
+                    {752680, 74190592},
+                    {3370188, 63885056},
+                    {8278016, 61427456},
+                    {16457728, 57339648},
+                    {26273382, 52432640},
+                    {32817152, 49155840}},
+                   {{131072, 8224780032},
+                    {785173, 74166016},
+                    {3401580, 63876864},
+                    {8307344, 61427456},
+                    {16483616, 57339648},
+                    {26295142, 52440832},
+                    {32836160, 49155840}}}});
   rows.push_back({"12 blocks x 12", copies_of(twelve, 12), 1.01, 1.03});
-  rows.push_back({"12 blocks x 48", copies_of(twelve, 48), 1.01, 1.03,
-                  {{{98304, 119744496}, {345162, 10097040}, {1332595, 8732688}, {3184032, 8040480}, {6269760, 7398720},
-                    {9972633, 6974976}, {12441216, 6878496}},
-                   {{116736, 119744496}, {363462, 10097040}, {1350368, 8731872}, {3200816, 8036832}, {6284896, 7398720},
-                    {9985792, 6975456}, {12453056, 6878496}}}});
+  rows.push_back({"12 blocks x 48",
+                  copies_of(twelve, 48),
+                  1.01,
+                  1.03,
+                  {{{98304, 119744496},
+                    {345162, 10097040},
+                    {1332595, 8732688},
+                    {3184032, 8040480},
+                    {6269760, 7398720},
+                    {9972633, 6974976},
+                    {12441216, 6878496}},
+                   {{116736, 119744496},
+                    {363462, 10097040},
+                    {1350368, 8731872},
+                    {3200816, 8036832},
+                    {6284896, 7398720},
+                    {9985792, 6975456},
+                    {12453056, 6878496}}}});
   for (const std::size_t n : {16U, 32U, 64U, 100U}) {
     dice own(n);
     rows.push_back({std::to_string(n) + " Linear, ReLU", mlp_stages(own, n), n <= 32 ? 1.02 : 1.14, n <= 32 ? 1.02 : 1.03});

@@ -34,8 +34,7 @@ std::size_t longest_run(const std::vector<std::size_t>& kinds, std::size_t perio
 }
 
 // The furthest copy: the stretch and the stage before it move down by periods as long as each move finds what it left.
-std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t period, std::size_t first,
-                          std::size_t last) {
+std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t period, std::size_t first, std::size_t last) {
   std::size_t back = 0;
   while (first >= back + period + 1) {
     for (std::size_t i = first - back - 1; i <= last - back; ++i)

@@ -41,8 +41,7 @@ void compare_with_plans(const chain& c, counts& found) {
     found.below += real.bytes < solved[k].bytes;
     found.cheaper += real.cost < solved[k].cost;
     found.dearer += real.cost > solved[k].cost;
-    found.unordered +=
-        k > 0 && (solved[k].bytes <= solved[k - 1].bytes || solved[k].cost >= solved[k - 1].cost);
+    found.unordered += k > 0 && (solved[k].bytes <= solved[k - 1].bytes || solved[k].cost >= solved[k - 1].cost);
   }
   found.unordered += solved.size() == 0;
 }
@@ -97,8 +96,8 @@ struct comparison {
   // A row of the table in tests/bench/RESULTS.md.
   std::string row(const char* family) const {
     char text[200];
-    std::snprintf(text, sizeof text, "| %s | %zu | %zu | %.1f %% | %.4f | %.3f | %zu | %zu |", family, chains,
-                  budgets, 100 * share(), mean(), worst, infeasible, chains - least);
+    std::snprintf(text, sizeof text, "| %s | %zu | %zu | %.1f %% | %.4f | %.3f | %zu | %zu |", family, chains, budgets,
+                  100 * share(), mean(), worst, infeasible, chains - least);
     return text;
   }
 };
@@ -129,8 +128,7 @@ double excess(const solver& one, const solver& other) {
 
 bool equal_curves(const solver& one, const solver& other) {
   bool equal = one.size() == other.size();
-  for (std::size_t k = 0; equal && k < one.size(); ++k)
-    equal = one[k].bytes == other[k].bytes && one[k].cost == other[k].cost;
+  for (std::size_t k = 0; equal && k < one.size(); ++k) equal = one[k].bytes == other[k].bytes && one[k].cost == other[k].cost;
   return equal;
 }
 
@@ -195,8 +193,7 @@ TEST_CASE("solver: the cheapest point is store_all's, and a budget finds the las
 // again. The table is kept in tests/bench/RESULTS.md.
 TEST_CASE("solver: against the cheapest of all schedules") {
   const auto random = compare(100, [](dice& d, std::size_t length) { return random_stages(d, length); });
-  const auto lent = compare(
-      20, [](dice& d, std::size_t length) { return random_stages(d, length); }, true);
+  const auto lent = compare(20, [](dice& d, std::size_t length) { return random_stages(d, length); }, true);
   const auto odd = compare(50, [](dice& d, std::size_t length) { return random_stages(d, length, true); });
   const auto one = compare(8, [](dice& d, std::size_t length) { return equal_stages(d, length, 1); });
   const auto three = compare(8, [](dice& d, std::size_t length) { return equal_stages(d, length, 3); });
@@ -242,9 +239,8 @@ TEST_CASE("solver: equal stages are solved once, and nothing is lost by it") {
   dice d(5);
   stage heavy = block(16, 2); // reads its output, and so not what its tape alone costs
   heavy.reads_output = true;
-  for (const auto& block :
-       {std::vector<stage>{heavy}, mlp_stages(d, 1), std::vector<stage>{dense(16, 16), relu(16)},
-        std::vector<stage>{dense(32, 16), gelu(16), dense(16, 32), relu(32)}}) {
+  for (const auto& block : {std::vector<stage>{heavy}, mlp_stages(d, 1), std::vector<stage>{dense(16, 16), relu(16)},
+                            std::vector<stage>{dense(32, 16), gelu(16), dense(16, 32), relu(32)}}) {
     auto stages = repeated(block, 24 / block.size());
     for (const bool ends : {false, true}) {
       if (ends) {
@@ -356,8 +352,7 @@ private:
     for (std::size_t i = first + 1; i <= last; ++i) {
       forwards += chain_[i - 1].forward_flops;
       if (lines < value(i)) continue;
-      const std::uint64_t now =
-          forwards + cost(i, last, lines - value(i)).cost + cost(first, i - 1, lines).cost;
+      const std::uint64_t now = forwards + cost(i, last, lines - value(i)).cost + cost(first, i - 1, lines).cost;
       if (now < c.cost) {
         c.cost = now;
         c.split = i;
@@ -461,8 +456,8 @@ TEST_CASE("solver: the costs that are given are what is least") {
     const chain c = random_ends(d, stages, d.coin());
     const solver measured{c, costs};
     const solver counted{c};
-    differ += measured.size() != counted.size() ||
-              measured.route_of(measured.size() / 2) != counted.route_of(measured.size() / 2);
+    differ +=
+        measured.size() != counted.size() || measured.route_of(measured.size() / 2) != counted.route_of(measured.size() / 2);
     // The same chain with these costs as its FLOPs.
     auto named = stages;
     for (std::size_t i = 0; i < named.size(); ++i) {

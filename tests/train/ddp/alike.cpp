@@ -38,11 +38,10 @@ struct Fragile {
 };
 
 // Fragile's backward comes after that of the last two Linears, whose buckets have left by then.
-using Net = Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, Fragile, Linear<16, 16>, ReLU,
-                       Linear<16, testing::classes>>;
+using Net =
+    Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, Fragile, Linear<16, 16>, ReLU, Linear<16, testing::classes>>;
 template <class Model = Net, class Optimizer = SGD>
-using replica_trainer =
-    trainer<ddp<Model, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, Optimizer, batch<6>>;
+using replica_trainer = trainer<ddp<Model, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, Optimizer, batch<6>>;
 
 // The texts that the ranks of a job get from body(trainer, rank), and whether all have the parameters of rank 0.
 struct outcome {
@@ -114,17 +113,14 @@ TEST_CASE("ddp: micro-batches and numbers of the optimizer that differ are named
     t.step(s.x, s.y);
   });
   for (const std::string& text : accumulated.texts)
-    CHECK(has(
-        text,
-        "the same number of micro-batches on every rank, found 1 on rank 0, 2 on rank 2; call accumulate()"));
+    CHECK(has(text, "the same number of micro-batches on every rank, found 1 on rank 0, 2 on rank 2; call accumulate()"));
   CHECK(accumulated.unchanged());
 
   const auto decayed = job([](auto& t, int rank, const samples<>& s) {
     if (rank != 0) t.optimizer({.learning_rate = 0.1, .weight_decay = 0.01});
     t.step(s.x, s.y);
   });
-  for (const std::string& text : decayed.texts)
-    CHECK(has(text, "the same numbers of the loss and the optimizer"));
+  for (const std::string& text : decayed.texts) CHECK(has(text, "the same numbers of the loss and the optimizer"));
   CHECK(decayed.unchanged());
 }
 
@@ -158,8 +154,7 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
   }
 }
 
-TEST_CASE(
-    "ddp: a rank that fails in backward leaves no parameter of any rank updated, whatever has arrived") {
+TEST_CASE("ddp: a rank that fails in backward leaves no parameter of any rank updated, whatever has arrived") {
   const outcome out = job([](auto& t, int rank, const samples<>& s) {
     backward_fails = rank == 1;
     t.step(s.x, s.y);
@@ -185,8 +180,8 @@ TEST_CASE("ddp: after a failed step every further one is refused, until the rank
     for (const std::string& text : out.texts) CHECK(text == "");
     CHECK(out.after == straight.after); // as if nothing had happened
   }
-  const outcome fused = job<replica_trainer<fused_update<Net>, Adam>>(
-      [&](auto& t, int rank, const samples<>& s) { fail_once(t, rank, s, 0); });
+  const outcome fused =
+      job<replica_trainer<fused_update<Net>, Adam>>([&](auto& t, int rank, const samples<>& s) { fail_once(t, rank, s, 0); });
   for (const std::string& text : fused.texts) CHECK(text == "");
   CHECK(fused.alike());
 }

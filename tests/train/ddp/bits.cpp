@@ -81,8 +81,7 @@ void check(const trace& want, int ranks, clip_norm clip = {}) {
   CHECK(got[0].losses == want.losses);
   for (const trace& rank : got) {
     CHECK(rank.checksum == want.checksum);
-    for (std::size_t step = 0; step < steps; ++step)
-      CHECK(same_bits(rank.gradients[step], want.gradients[step]));
+    for (std::size_t step = 0; step < steps; ++step) CHECK(same_bits(rank.gradients[step], want.gradients[step]));
     CHECK(rank.norms == want.norms);
   }
 }
@@ -90,8 +89,7 @@ void check(const trace& want, int ranks, clip_norm clip = {}) {
 template <class Policy, class... Options>
 void check_policy(const std::vector<trace>& want) {
   for (int ranks = 1; ranks <= 3; ++ranks)
-    check<ddp<checkpoint<Policy, Net>, threads::rank, Options...>>(want[static_cast<std::size_t>(ranks)],
-                                                                   ranks);
+    check<ddp<checkpoint<Policy, Net>, threads::rank, Options...>>(want[static_cast<std::size_t>(ranks)], ranks);
 }
 template <std::size_t Bytes>
 void check_buckets() {
@@ -108,9 +106,7 @@ void check_buckets() {
 
 } // namespace
 
-TEST_CASE("ddp: N ranks are N micro-batches under every policy, a bucket for each parameter") {
-  check_buckets<1>();
-}
+TEST_CASE("ddp: N ranks are N micro-batches under every policy, a bucket for each parameter") { check_buckets<1>(); }
 TEST_CASE("ddp: N ranks are N micro-batches under every policy, a few buckets") { check_buckets<2500>(); }
 TEST_CASE("ddp: N ranks are N micro-batches under every policy, one bucket") { check_buckets<(1U << 20)>(); }
 
@@ -146,8 +142,7 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
     return out[0];
   };
   const trace a = run_twice(static_cast<ddp<Net, threads::rank>*>(nullptr));
-  const trace b =
-      run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
+  const trace b = run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
   CHECK(a.checksum == b.checksum);
   CHECK(a.losses == b.losses);
   // The same as four micro-batches on one rank, but for the order of the additions.

@@ -40,8 +40,7 @@ std::vector<trace> run(int ranks, const Optimizer& optimizer) {
   threads{ranks}.run([&](threads::rank& rank) {
     trainer<Replica, CrossEntropyLoss, Optimizer, batch<6>> t{rank, optimizer, {.seed = 3}};
     if (decltype(t)::fused)
-      t.on_discard(
-          {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
+      t.on_discard({[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
     trace& mine = out[static_cast<std::size_t>(rank.rank())];
     for (int step = 0; step < steps; ++step) {
       const samples s(rank.rank() == 1 ? 4 : 6, static_cast<std::uint32_t>(10 * step + rank.rank()));
@@ -58,8 +57,7 @@ void check(const Optimizer& optimizer) {
   for (int ranks = 1; ranks <= 3; ++ranks) {
     CAPTURE(ranks);
     const auto want = run<ddp<checkpoint<Policy, Net>, threads::rank>>(ranks, optimizer);
-    const auto got =
-        run<ddp<fused_update<checkpoint<Policy, Net>>, threads::rank, Options...>>(ranks, optimizer);
+    const auto got = run<ddp<fused_update<checkpoint<Policy, Net>>, threads::rank, Options...>>(ranks, optimizer);
     CHECK(got == want);
     CHECK(got.front().parameters == got.back().parameters);
   }
@@ -101,17 +99,13 @@ TEST_CASE("ddp: a fused update leaves nothing to be read after it") {
   };
   const auto want = states(static_cast<ddp<Net, threads::rank>*>(nullptr));
   CHECK(states(static_cast<ddp<fused_update<Net>, threads::rank, bucket_bytes<1>>*>(nullptr)) == want);
-  CHECK(
-      states(static_cast<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1>>*>(
-          nullptr)) == want);
-  CHECK(states(static_cast<ddp<fused_update<checkpoint<sqrt_n, Net>>, threads::rank, bucket_bytes<2000>>*>(
-            nullptr)) == want);
+  CHECK(states(static_cast<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1>>*>(nullptr)) == want);
+  CHECK(states(static_cast<ddp<fused_update<checkpoint<sqrt_n, Net>>, threads::rank, bucket_bytes<2000>>*>(nullptr)) == want);
 }
 
 TEST_CASE("ddp: a fused update uses a bucket when the next one has left, so that two are in memory") {
-  using fused_trainer = trainer<
-      ddp<fused_update<Net>, recording::communicator<recording::forgets::nothing>, bucket_bytes<2000>>,
-      CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
+  using fused_trainer = trainer<ddp<fused_update<Net>, recording::communicator<recording::forgets::nothing>, bucket_bytes<2000>>,
+                                CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
   fused_trainer::communicator_type comm;
   fused_trainer t{comm, testing::momentum, {.seed = 3}};
   const samples s(6, 1);
@@ -130,8 +124,7 @@ TEST_CASE("ddp: a fused update uses a bucket when the next one has left, so that
   CHECK(order == expected + "u");
   sums.erase(sums.begin());
   REQUIRE(sums.size() == buckets);
-  for (std::size_t b = 1; b < buckets;
-       ++b) // neighbours, of which one is being made while the other is on its way
+  for (std::size_t b = 1; b < buckets; ++b) // neighbours, of which one is being made while the other is on its way
     CHECK((sums[b].end <= sums[b - 1].begin || sums[b - 1].end <= sums[b].begin));
 }
 
@@ -145,17 +138,14 @@ TEST_CASE("ddp: ranks with a fused update and ranks without refuse to start") {
     });
   };
   using fused = ddp<fused_update<Net>, threads::rank>;
-  const auto same = [&]<class A, class B>() {
-    return meeting(static_cast<A*>(nullptr), static_cast<B*>(nullptr));
-  };
+  const auto same = [&]<class A, class B>() { return meeting(static_cast<A*>(nullptr), static_cast<B*>(nullptr)); };
   CHECK(same.operator()<fused, fused>() == "");
   // One bucket on both sides.
   const std::string text = same.operator()<fused, ddp<Net, threads::rank>>();
   CHECK(has(text, "would make different steps"));
   CHECK(has(text, "fused_update"));
   // Cut between layers and between tensors.
-  CHECK(has(same.operator()<ddp<fused_update<Net>, threads::rank, bucket_bytes<1>>,
-                            ddp<Net, threads::rank, bucket_bytes<1>>>(),
+  CHECK(has(same.operator()<ddp<fused_update<Net>, threads::rank, bucket_bytes<1>>, ddp<Net, threads::rank, bucket_bytes<1>>>(),
             "the same gradient buckets on every rank"));
 }
 

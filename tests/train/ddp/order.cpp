@@ -21,8 +21,7 @@ using testing::samples;
 namespace {
 
 using Net = Sequential<Linear<testing::features, 16>, ReLU, Repeat<3, Residual<Linear<16, 16>, ReLU>>,
-                       checkpoint<recompute_all, Sequential<Linear<16, 16>, Linear<16, 16>>>,
-                       Linear<16, testing::classes>>;
+                       checkpoint<recompute_all, Sequential<Linear<16, 16>, Linear<16, 16>>>, Linear<16, testing::classes>>;
 
 // One bucket's departure: which part of the gradients it is, and up to where they had been written by then.
 struct departure {
@@ -31,8 +30,8 @@ struct departure {
 
 template <class Model, class... Options>
 struct observed {
-  using trainer_type = trainer<ddp<Model, recording::communicator<recording::forgets::nothing>, Options...>,
-                               CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
+  using trainer_type = trainer<ddp<Model, recording::communicator<recording::forgets::nothing>, Options...>, CrossEntropyLoss,
+                               SGD, batch<6>, float, recording::device>;
   std::vector<departure> departures;
 
   observed() {
@@ -169,8 +168,7 @@ TEST_CASE("ddp: a user's own communicator") {
   std::vector<std::uint64_t> sums(2);
   threads{2}.run([&](threads::rank& rank) {
     at_the_table own(all, rank.rank());
-    trainer<ddp<Net, at_the_table, bucket_bytes<2000>>, CrossEntropyLoss, SGD, batch<6>> t{
-        own, testing::momentum, {.seed = 3}};
+    trainer<ddp<Net, at_the_table, bucket_bytes<2000>>, CrossEntropyLoss, SGD, batch<6>> t{own, testing::momentum, {.seed = 3}};
     for (int step = 0; step < 3; ++step) rank.rank() == 0 ? t.step(a.x, a.y) : t.step(b.x, b.y);
     sums[static_cast<std::size_t>(rank.rank())] = t.checksum();
   });

@@ -66,16 +66,13 @@ TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
         const bool first = rank.rank() == 0;
         replica_trainer<Net>{rank,
                              first ? SGD{.learning_rate = 0.1, .momentum = 0.9} : other,
-                             {.seed = 1,
-                              .learning_rate = first ? rate_schedule{} : rates,
-                              .clip = {first ? 0 : max_norm}}};
+                             {.seed = 1, .learning_rate = first ? rate_schedule{} : rates, .clip = {first ? 0 : max_norm}}};
       });
     });
   };
   CHECK(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0) == "");
-  for (const SGD other :
-       {SGD{.learning_rate = 0.2, .momentum = 0.9}, SGD{.learning_rate = 0.1, .momentum = 0.8},
-        SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}})
+  for (const SGD other : {SGD{.learning_rate = 0.2, .momentum = 0.9}, SGD{.learning_rate = 0.1, .momentum = 0.8},
+                          SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}})
     CHECK(has(meet_with(other, 0), "rank 1 and rank 0 would make different steps"));
   CHECK(has(meet_with({.learning_rate = 0.2, .momentum = 0.9}, 0),
             "expected the same learning rate on every rank, found 0.2 on rank 1 and 0.1 on rank 0"));

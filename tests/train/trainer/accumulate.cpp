@@ -16,8 +16,7 @@ namespace {
 
 // Without Dropout, whose draws would differ between the micro-batches.
 using Net = Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNorm<16>, Linear<16, 16>>,
-                       checkpoint<recompute_all, Sequential<Linear<16, 20>, ReLU, Linear<20, 16>>>,
-                       Linear<16, testing::classes>>;
+                       checkpoint<recompute_all, Sequential<Linear<16, 20>, ReLU, Linear<20, 16>>>, Linear<16, testing::classes>>;
 using one_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
 
 std::vector<float> gradients_of(const samples<>& s) {

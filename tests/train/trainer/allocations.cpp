@@ -42,9 +42,7 @@ std::atomic<std::size_t> allocated_bytes{0};
 [[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-  std::free(block);
-}
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 
 using namespace cairn;
 using testing::Net;
@@ -102,14 +100,12 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   CHECK(allocations == first);
 
   // Parameters, momentum, state and the arena; and less than a kibibyte beside them.
-  using large =
-      Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
+  using large = Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using fused_trainer = trainer<fused_update<large>, CrossEntropyLoss, SGD, batch<6>>;
   const std::size_t before = allocated_bytes;
   const fused_trainer small{testing::momentum, {.seed = 3, .threads = 1}};
   constexpr std::size_t block = fused_trainer::plan::parameter_block * sizeof(float);
-  CHECK(allocated_bytes - before <
-        2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
+  CHECK(allocated_bytes - before < 2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
 }
 
 TEST_CASE("trainer: a step on several arrays allocates nothing") {
@@ -126,8 +122,8 @@ TEST_CASE("trainer: a step on several arrays allocates nothing") {
 }
 
 TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluation, and an evaluation nothing") {
-  using large = Sequential<Linear<testing::features, 300>, testing::Witness, ReLU, Linear<300, 300>, ReLU,
-                           Linear<300, testing::classes>>;
+  using large =
+      Sequential<Linear<testing::features, 300>, testing::Witness, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using alone = model<checkpoint<sqrt_n, large>, batch<64>>;
   constexpr std::size_t learnt = (alone::plan::parameter_block + alone::plan::state_block) * sizeof(float);
   static_assert(alone::plan::evaluated::arena < blueprint_of<large, 64>::trained::arena);
@@ -153,9 +149,8 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
     std::barrier gate(ranks);
     std::atomic<std::size_t> found{0};
     threads{ranks}.run([&](threads::rank& rank) {
-      trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD,
-              batch<6>>
-          t{rank, testing::momentum, {.seed = 3}};
+      trainer<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD, batch<6>> t{
+          rank, testing::momentum, {.seed = 3}};
       t.accumulate(a.x, a.y);
       t.step(a.x, a.y);
       gate.arrive_and_wait();
@@ -175,8 +170,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
   std::barrier gate(2);
   std::atomic<std::size_t> found{0};
   threads{2}.run([&](threads::rank& rank) {
-    trainer<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1000>>,
-            CrossEntropyLoss, SGD, batch<6>>
+    trainer<ddp<fused_update<checkpoint<recompute_all, Net>>, threads::rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD, batch<6>>
         t{rank, testing::momentum, {.seed = 3}};
     t.step(a.x, a.y);
     gate.arrive_and_wait();

@@ -35,8 +35,7 @@ TEST_CASE("copy_parameters: another policy and batch compute the same with them,
 TEST_CASE("copy_parameters: nested checkpoints have them at the same places") {
   using Plain = Sequential<Linear<10, 16>, ReLU, Linear<16, 16>, LayerNorm<16>, Linear<16, 4>>;
   using Blocks =
-      Sequential<Linear<10, 16>, checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, LayerNorm<16>>>,
-                 Linear<16, 4>>;
+      Sequential<Linear<10, 16>, checkpoint<recompute_all, Sequential<ReLU, Linear<16, 16>, LayerNorm<16>>>, Linear<16, 4>>;
   training<Plain> plain{testing::momentum, {.seed = 3}};
   training<Blocks> blocks{testing::momentum, {.seed = 5}};
   const samples s(6, 1);

@@ -13,14 +13,14 @@ using recording::forgets;
 
 namespace {
 
-using Layers = Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNorm<16>, Linear<16, 16>, ReLU>,
-                          Repeat<2, Residual<Linear<16, 16>>>, Dropout<>,
-                          checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU, Linear<16, 16>>>,
-                          Linear<16, testing::classes>>;
+using Layers =
+    Sequential<Linear<testing::features, 16>, ReLU, Residual<LayerNorm<16>, Linear<16, 16>, ReLU>,
+               Repeat<2, Residual<Linear<16, 16>>>, Dropout<>,
+               checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU, Linear<16, 16>>>, Linear<16, testing::classes>>;
 
 template <class Model, forgets Forgets, class... Options>
-using recorded = trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD,
-                         batch<6>, float, recording::device>;
+using recorded =
+    trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
 
 // Writes down what a trainer discards.
 template <class Trainer>
@@ -57,8 +57,7 @@ template <class Trainer>
 std::string fault_of_fused_training() {
   typename Trainer::communicator_type comm;
   Trainer t = [&] {
-    if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback>)
-      return Trainer{testing::momentum, {.seed = 3}};
+    if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback>) return Trainer{testing::momentum, {.seed = 3}};
     else return Trainer{comm, testing::momentum, {.seed = 3}};
   }();
   recording::log& log = record_discards(t);
@@ -74,15 +73,13 @@ std::string fault_of_fused_training() {
 }
 
 template <class Model>
-using recorded_alone =
-    trainer<fused_update<Model>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
+using recorded_alone = trainer<fused_update<Model>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
 
 } // namespace
 
 TEST_CASE("trainer: on a device with queues every op waits for what it depends on") {
   CHECK(fault_of_training<recorded<Layers, forgets::nothing, bucket_bytes<1>>>() == "");
-  CHECK(fault_of_training<
-            recorded<checkpoint<recompute_all, Layers>, forgets::nothing, bucket_bytes<2000>>>() == "");
+  CHECK(fault_of_training<recorded<checkpoint<recompute_all, Layers>, forgets::nothing, bucket_bytes<2000>>>() == "");
   CHECK(fault_of_training<recorded<checkpoint<sqrt_n, Layers>, forgets::nothing>>(true) == "");
 }
 
@@ -91,24 +88,21 @@ TEST_CASE("trainer: with a fused update every op waits too, and no place is used
   CHECK(fault_of_fused_training<recorded_alone<checkpoint<sqrt_n, Layers>>>() == "");
   CHECK(fault_of_fused_training<recorded_alone<checkpoint<recompute_all, Layers>>>() == "");
   CHECK(fault_of_fused_training<recorded<fused_update<Layers>, forgets::nothing, bucket_bytes<1>>>() == "");
-  CHECK(fault_of_fused_training<recorded<fused_update<checkpoint<recompute_all, Layers>>, forgets::nothing,
-                                         bucket_bytes<2000>>>() == "");
-  CHECK(fault_of_fused_training<recorded<fused_update<checkpoint<sqrt_n, Layers>>, forgets::nothing>>() ==
-        "");
+  CHECK(fault_of_fused_training<
+            recorded<fused_update<checkpoint<recompute_all, Layers>>, forgets::nothing, bucket_bytes<2000>>>() == "");
+  CHECK(fault_of_fused_training<recorded<fused_update<checkpoint<sqrt_n, Layers>>, forgets::nothing>>() == "");
 }
 
 TEST_CASE("trainer: a wait that is left out is found") {
-  const auto update =
-      fault_of_training<recorded<Layers, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
+  const auto update = fault_of_training<recorded<Layers, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
   CHECK(update == "sgd on queue 0 does not wait for all_reduce on queue 1");
-  const auto sum =
-      fault_of_training<recorded<Layers, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
+  const auto sum = fault_of_training<recorded<Layers, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
   CHECK(testing::has(sum, "all_reduce on queue 1 does not wait for "));
-  const auto fused = fault_of_fused_training<
-      recorded<fused_update<Layers>, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
+  const auto fused =
+      fault_of_fused_training<recorded<fused_update<Layers>, forgets::to_let_the_update_wait, bucket_bytes<2000>>>();
   CHECK(testing::has(fused, "does not wait for all_reduce on queue 1"));
-  const auto fused_sum = fault_of_fused_training<
-      recorded<fused_update<Layers>, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
+  const auto fused_sum =
+      fault_of_fused_training<recorded<fused_update<Layers>, forgets::to_wait_for_the_gradients, bucket_bytes<2000>>>();
   CHECK(testing::has(fused_sum, "all_reduce on queue 1 does not wait for "));
 }
 
@@ -121,8 +115,7 @@ TEST_CASE("trainer: the proof finds what is read before it is there and after it
   q.put("writer", {{bytes, bytes + 16, true}});
   q.put("reader", {{bytes, bytes + 16, false}});
   CHECK(recording::fault_of(*q.log(), bytes) == "");
-  q.log()->entries.insert(q.log()->entries.begin() + 1,
-                          {recording::kind::discard, 0, "", {{bytes, bytes + 4, true}}, 0});
+  q.log()->entries.insert(q.log()->entries.begin() + 1, {recording::kind::discard, 0, "", {{bytes, bytes + 4, true}}, 0});
   CHECK(recording::fault_of(*q.log(), bytes) == "reader reads what is not there");
 }
 

@@ -51,8 +51,7 @@ TEST_CASE("trainer: evaluation changes nothing that lasts") {
 }
 
 TEST_CASE("trainer: Dropout is off in evaluation") {
-  using Dropped =
-      Sequential<Linear<testing::features, 16>, Dropout<percent<90>>, Linear<16, testing::classes>>;
+  using Dropped = Sequential<Linear<testing::features, 16>, Dropout<percent<90>>, Linear<16, testing::classes>>;
   using Whole = Sequential<Linear<testing::features, 16>, Dropout<percent<0>>, Linear<16, testing::classes>>;
   trainer<Dropped, CrossEntropyLoss, SGD, batch<6>> a{SGD{.learning_rate = 0}, {.seed = 3}};
   trainer<Whole, CrossEntropyLoss, SGD, batch<6>> b{SGD{.learning_rate = 0}, {.seed = 3}};

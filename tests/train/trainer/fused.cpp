@@ -24,12 +24,11 @@ using testing::samples;
 namespace {
 
 // Odd widths, so that there is padding behind every tensor.
-using Odd =
-    Sequential<Linear<testing::features, 17>, ReLU,
-               Repeat<2, Residual<LayerNorm<17>, Linear<17, 19>, ReLU, Linear<19, 17>>>, Dropout<percent<20>>,
-               checkpoint<sqrt_n, Sequential<Linear<17, 21>, ReLU, Residual<testing::Scale, Linear<21, 21>>,
-                                             Linear<21, 5>, ReLU>>,
-               Linear<5, testing::classes>>;
+using Odd = Sequential<
+    Linear<testing::features, 17>, ReLU, Repeat<2, Residual<LayerNorm<17>, Linear<17, 19>, ReLU, Linear<19, 17>>>,
+    Dropout<percent<20>>,
+    checkpoint<sqrt_n, Sequential<Linear<17, 21>, ReLU, Residual<testing::Scale, Linear<21, 21>>, Linear<21, 5>, ReLU>>,
+    Linear<5, testing::classes>>;
 
 template <class A, class B>
 bool same_bits(std::span<A> a, std::span<B> b) {
@@ -41,19 +40,16 @@ bool same_bits(std::span<A> a, std::span<B> b) {
 template <class Model, class T = float, class Optimizer>
 void check(const Optimizer& optimizer) {
   trainer<Model, CrossEntropyLoss, Optimizer, batch<6>, T> plain{optimizer, {.seed = 3}};
-  trainer<fused_update<Model>, CrossEntropyLoss, Optimizer, batch<6>, T> fused{
-      optimizer, {.seed = 3, .threads = 2}};
+  trainer<fused_update<Model>, CrossEntropyLoss, Optimizer, batch<6>, T> fused{optimizer, {.seed = 3, .threads = 2}};
   std::memset(fused.arena().data(), 0xFF, fused.arena().size());
-  fused.on_discard(
-      {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
+  fused.on_discard({[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
   for (std::uint32_t step = 0; step < 4; ++step) {
     CAPTURE(step);
     const samples<T> s(step == 2 ? 4 : 6, step);
     if (step == 3) plain.learning_rate(0.01), fused.learning_rate(0.01);
     CHECK(fused.step(s.x, s.y) == plain.step(s.x, s.y));
     CHECK(same_bits(fused.parameters(), plain.parameters()));
-    for (std::size_t i = 0; i < optimizer.states(); ++i)
-      CHECK(same_bits(fused.optimizer_state(i), plain.optimizer_state(i)));
+    for (std::size_t i = 0; i < optimizer.states(); ++i) CHECK(same_bits(fused.optimizer_state(i), plain.optimizer_state(i)));
     CHECK(same_bits(fused.buffers(), plain.buffers()));
     CHECK(fused.steps() == plain.steps());
   }
@@ -108,22 +104,18 @@ TEST_CASE("trainer: nothing reads a parameter or a gradient after its update") {
 #endif
 }
 
-TEST_CASE(
-    "trainer: a fused update lies in the arena, all of which a step touches, and has no other gradients") {
+TEST_CASE("trainer: a fused update lies in the arena, all of which a step touches, and has no other gradients") {
   using fused_trainer = trainer<fused_update<checkpoint<sqrt_n, Odd>>, CrossEntropyLoss, SGD, batch<6>>;
   using plan = fused_trainer::plan;
-  static_assert(plan::trained::memory.arena ==
-                peak_activation_bytes<fused_update<checkpoint<sqrt_n, Odd>>, 6>);
+  static_assert(plan::trained::memory.arena == peak_activation_bytes<fused_update<checkpoint<sqrt_n, Odd>>, 6>);
   static_assert(fused_trainer::buckets.size() > 8);
   fused_trainer t{testing::momentum, {.seed = 3}};
   const std::span<std::byte> arena = t.arena();
   const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };
   for (std::size_t i = 0; i < arena.size(); ++i) arena[i] = pattern(i);
   std::vector<std::size_t> told; // bytes of the places that were discarded
-  t.on_discard({[](void* self, std::byte*, std::size_t count) {
-                  static_cast<std::vector<std::size_t>*>(self)->push_back(count);
-                },
-                &told});
+  t.on_discard(
+      {[](void* self, std::byte*, std::size_t count) { static_cast<std::vector<std::size_t>*>(self)->push_back(count); }, &told});
   const samples s(6, 1);
   t.step(s.x, s.y);
   for (const detail::bucket& b : fused_trainer::buckets.buckets())
@@ -167,8 +159,7 @@ TEST_CASE("trainer: a fused update happens right after the backward that complet
 }
 
 TEST_CASE("trainer: with a fused update a loss that is no number is refused before anything is updated") {
-  trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<6>> t{
-      testing::momentum, {.seed = 3, .check_loss = true}};
+  trainer<fused_update<Net>, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3, .check_loss = true}};
   trainer<Net, CrossEntropyLoss, SGD, batch<6>> other{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   std::vector<float> bad = s.x;

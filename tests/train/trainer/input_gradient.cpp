@@ -33,9 +33,9 @@ template <class Model, class T = float>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
 
 // As it stands in a network: activations, tensors in place, a block first.
-using Deep = Sequential<Residual<LayerNorm<features>, Linear<features, features>, ReLU, Dropout<percent<20>>>,
-                        Linear<features, 9>, ReLU, checkpoint<sqrt_n, Repeat<3, Residual<Linear<9, 9>, ReLU>>>,
-                        Linear<9, classes>>;
+using Deep =
+    Sequential<Residual<LayerNorm<features>, Linear<features, features>, ReLU, Dropout<percent<20>>>, Linear<features, 9>, ReLU,
+               checkpoint<sqrt_n, Repeat<3, Residual<Linear<9, 9>, ReLU>>>, Linear<9, classes>>;
 
 // Steps with and without the input's gradient have the same bits, and so has that gradient under every policy, with and
 // without a fused update, alone and on ranks.
@@ -89,8 +89,7 @@ std::vector<float> by_identity(const samples<float>& s, std::uint64_t seed) {
 TEST_CASE("input_gradient: it is that of a product with the identity before the network") {
   for (std::uint32_t stream = 0; stream < 4; ++stream) {
     const samples s(1, stream);
-    training<with_input_gradient<Sequential<Linear<features, 9>, ReLU, Linear<9, classes>>>> t{testing::momentum,
-                                                                                             {.seed = 5}};
+    training<with_input_gradient<Sequential<Linear<features, 9>, ReLU, Linear<9, classes>>>> t{testing::momentum, {.seed = 5}};
     const std::uint64_t before = t.checksum();
     t.accumulate(s.x, s.y);
     CHECK(copy_of(t.input_gradient()) == by_identity<Linear<features, 9>, ReLU, Linear<9, classes>>(s, 5));
@@ -152,8 +151,7 @@ TEST_CASE("input_gradient: a frozen network computes it and nothing else") {
   learning.step(s.x, s.y);
   CHECK(copy_of(still.input_gradient()) == copy_of(learning.input_gradient()));
   static_assert(flops(training<Model>::plan::whole, training<Model>::plan::training.ops()) <
-                flops(training<with_input_gradient<Net>>::plan::whole,
-                              training<with_input_gradient<Net>>::plan::training.ops()));
+                flops(training<with_input_gradient<Net>>::plan::whole, training<with_input_gradient<Net>>::plan::training.ops()));
 }
 
 TEST_CASE("input_gradient: of several tensors each has its own, and it is the quotient of differences") {

@@ -25,9 +25,8 @@ using testing::samples;
 
 namespace {
 
-using Net =
-    Sequential<Linear<testing::features, 32>, ReLU, Dropout<percent<20>>,
-               Repeat<8, Residual<Linear<32, 48>, ReLU, Linear<48, 32>>>, ReLU, Linear<32, testing::classes>>;
+using Net = Sequential<Linear<testing::features, 32>, ReLU, Dropout<percent<20>>,
+                       Repeat<8, Residual<Linear<32, 48>, ReLU, Linear<48, 32>>>, ReLU, Linear<32, testing::classes>>;
 using ordinary = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
 
 template <class Trainer>
@@ -42,8 +41,7 @@ std::uint64_t after_steps(Trainer& t) {
 
 } // namespace
 
-TEST_CASE(
-    "a schedule solved at run time gives the bits of the compiled ones, in its own arena, for any budget") {
+TEST_CASE("a schedule solved at run time gives the bits of the compiled ones, in its own arena, for any budget") {
   ordinary reference{testing::momentum, {.seed = 3}};
   const std::uint64_t expected = after_steps(reference);
   const ordinary::curve curve;
@@ -91,10 +89,7 @@ TEST_CASE("... on several ranks, which refuse to start with different ones") {
   std::string text;
   try {
     threads{2}.run([&](threads::rank& rank) {
-      replica t{
-          rank,
-          testing::momentum,
-          {.seed = 3, .schedule = replica::curve{}.within(rank.rank() == 0 ? little : much)}};
+      replica t{rank, testing::momentum, {.seed = 3, .schedule = replica::curve{}.within(rank.rank() == 0 ? little : much)}};
     });
   } catch (const error& refusal) {
     text = refusal.what();

@@ -69,27 +69,29 @@ TEST_CASE("trainer: the gradients of a step are the oracle's") {
   const auto output = plain_net.forward(w, std::move(input));
   const plain::bytes gradient(output.size());
   double plain_loss = 0;
-  loss_call<double, int> call{5, &t.output_shape, reinterpret_cast<const double*>(output.data()), s.y.data(),
-                              reinterpret_cast<double*>(gradient.data()), &plain_loss};
+  loss_call<double, int> call{5,
+                              &t.output_shape,
+                              reinterpret_cast<const double*>(output.data()),
+                              s.y.data(),
+                              reinterpret_cast<double*>(gradient.data()),
+                              &plain_loss};
   CrossEntropyLoss{}.run(q, call);
   plain_net.backward(w, gradient);
   CHECK(loss == plain_loss);
 
   std::vector<double> gradients(t.gradients().begin(), t.gradients().end());
   detail::for_each_parameter(detail::program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients), t.buffers(),
-                     [&](const named_parameter<double>& p) {
-                       const plain::bytes& own = plain_net.leaves.at(p.leaf)->gradients.at(p.index);
-                       CAPTURE(p.name);
-                       CHECK(std::memcmp(p.numbers.data(), own.data(), p.numbers.size_bytes()) == 0);
-                     });
+                             [&](const named_parameter<double>& p) {
+                               const plain::bytes& own = plain_net.leaves.at(p.leaf)->gradients.at(p.index);
+                               CAPTURE(p.name);
+                               CHECK(std::memcmp(p.numbers.data(), own.data(), p.numbers.size_bytes()) == 0);
+                             });
 }
 
 TEST_CASE("trainer: gradients are the slopes of the loss") {
-  using Smooth =
-      Sequential<Linear<4, 6>, Tanh, Residual<LayerNorm<6>, Linear<6, 6>>, GELU,
-                 checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
-  trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0},
-                                                                          {.seed = 3}};
+  using Smooth = Sequential<Linear<4, 6>, Tanh, Residual<LayerNorm<6>, Linear<6, 6>>, GELU,
+                            checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
+  trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0}, {.seed = 3}};
   std::vector<double> x(12), y(9); // three samples
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<double>({1, 1, 1}, i) - 1;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = random_uniform<double>({1, 1, 2}, i);
@@ -124,9 +126,7 @@ TEST_CASE("trainer: a policy changes no bit of losses, gradients, state and para
   CHECK(train<checkpoint<at<2, 4>, Net>>() == want);
 }
 
-TEST_CASE("trainer: the batch is a capacity and changes no bit") {
-  CHECK(train<Net, 6>() == train<Net, 33>());
-}
+TEST_CASE("trainer: the batch is a capacity and changes no bit") { CHECK(train<Net, 6>() == train<Net, 33>()); }
 
 TEST_CASE("trainer: state is written once a step and micro-batch, under every policy") {
   const trace recomputed = train<checkpoint<recompute_all, Net>>();
@@ -136,8 +136,8 @@ TEST_CASE("trainer: state is written once a step and micro-batch, under every po
 }
 
 TEST_CASE("trainer: threads inside a rank change no bit") {
-  using Wide = Sequential<Linear<testing::features, 256>, ReLU, Residual<Linear<256, 256>, ReLU>,
-                          LayerNorm<256>, Dropout<>, Linear<256, testing::classes>>;
+  using Wide = Sequential<Linear<testing::features, 256>, ReLU, Residual<Linear<256, 256>, ReLU>, LayerNorm<256>, Dropout<>,
+                          Linear<256, testing::classes>>;
   const samples s(200, 1);
   const auto run = [&](std::size_t threads) {
     trainer_of<Wide, 200> t{testing::momentum, {.seed = 3, .threads = threads, .clip = {1}}};
@@ -153,8 +153,8 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
 }
 
 TEST_CASE("trainer: a Flatten at the front takes no memory and changes no bit") {
-  using Front = Sequential<Input<2, testing::features / 2>, Flatten, Linear<testing::features, 24>, ReLU,
-                           Linear<24, testing::classes>>;
+  using Front =
+      Sequential<Input<2, testing::features / 2>, Flatten, Linear<testing::features, 24>, ReLU, Linear<24, testing::classes>>;
   using Rest = Sequential<Linear<testing::features, 24>, ReLU, Linear<24, testing::classes>>;
   static_assert(peak_activation_bytes<Front, 6> == peak_activation_bytes<Rest, 6>);
   trainer_of<Front> front{testing::momentum, {.seed = 3}};
@@ -231,8 +231,7 @@ TEST_CASE("trainer: gradients are clipped by the norm of all of them") {
 
 TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
   trainer_of<checkpoint<sqrt_n, Net>> t{testing::momentum, {.seed = 3}};
-  t.on_discard(
-      {[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
+  t.on_discard({[](void*, std::byte* first, std::size_t count) { std::memset(first, 0xFF, count); }, nullptr});
   const samples a(6, 1), b(4, 2), c(6, 3), d(1, 4);
   t.step(a.x, a.y);
   t.step(b.x, b.y);
@@ -242,8 +241,8 @@ TEST_CASE("trainer: every place that is discarded may be overwritten at once") {
 }
 
 TEST_CASE("trainer: a step touches the planned peak, to the line") {
-  using Model = checkpoint<every<2>, Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, ReLU,
-                                                Linear<16, 16>, ReLU, Linear<16, testing::classes>>>;
+  using Model = checkpoint<every<2>, Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, ReLU, Linear<16, 16>, ReLU,
+                                                Linear<16, testing::classes>>>;
   trainer_of<Model, 8> t{testing::momentum, {.seed = 3}};
   REQUIRE(t.arena().size() == peak_activation_bytes<Model, 8>);
   const auto pattern = [](std::size_t i) { return static_cast<std::byte>((i * 2654435761U) >> 13); };

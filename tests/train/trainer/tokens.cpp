@@ -39,8 +39,8 @@ constexpr std::size_t words = 5, vocabulary = 11, classes = 4;
 using First = Residual<BatchNorm1d<8>, ReLU, Linear<8, 8>>;
 using Last = Residual<Linear<8, 8>, BatchNorm1d<8>, ReLU>;
 template <class Blocks>
-using With = Sequential<Inputs<integers<words>>, Embedding<vocabulary, 8>, BatchNorm1d<8>, Blocks, Flatten,
-                        Linear<words * 8, classes>>;
+using With =
+    Sequential<Inputs<integers<words>>, Embedding<vocabulary, 8>, BatchNorm1d<8>, Blocks, Flatten, Linear<words * 8, classes>>;
 using Net = With<Repeat<3, Sequential<First, Last>>>;
 template <class Policy>
 using Nested = With<checkpoint<Policy, Repeat<3, Sequential<First, checkpoint<recompute_all, Last>>>>>;
@@ -54,10 +54,8 @@ struct samples {
 
   samples(std::size_t rows, std::uint32_t stream) {
     const random_key key{.seed = 4, .position = stream};
-    for (std::size_t i = 0; i < rows * words; ++i)
-      tokens.push_back(static_cast<std::int32_t>(random_bits(key, i) % vocabulary));
-    for (std::size_t i = 0; i < rows; ++i)
-      labels.push_back(static_cast<std::int32_t>(random_bits(key, 1000 + i) % classes));
+    for (std::size_t i = 0; i < rows * words; ++i) tokens.push_back(static_cast<std::int32_t>(random_bits(key, i) % vocabulary));
+    for (std::size_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(random_bits(key, 1000 + i) % classes));
   }
 };
 
@@ -182,9 +180,9 @@ TEST_CASE("trainer: a frozen Embedding keeps its weight, and frozen batch statis
     for (std::size_t k = first; k < first + count; ++k) sum += before[k] != after[k] ? 1U : 0U;
     return sum;
   };
-  CHECK(changed(0, 3) == 0); // the Embedding and its statistics' weight and bias
-  CHECK(changed(3, 4) == 4); // First
-  CHECK(changed(7, 4) == 0); // Last
+  CHECK(changed(0, 3) == 0);  // the Embedding and its statistics' weight and bias
+  CHECK(changed(3, 4) == 4);  // First
+  CHECK(changed(7, 4) == 0);  // Last
   CHECK(changed(11, 8) == 8); // Linear, and all running statistics
 }
 
@@ -221,8 +219,7 @@ TEST_CASE("trainer: a token that the vocabulary does not have is refused, and no
   s.tokens[13] = vocabulary;
   const auto weights = train.checksum();
   const std::vector<float> before(train.buffers().begin(), train.buffers().end());
-  CHECK_THROWS_WITH_AS(train.step(s.tokens, s.labels),
-                       doctest::Contains("index 13 is 11, but the vocabulary is 0 to 10"), error);
+  CHECK_THROWS_WITH_AS(train.step(s.tokens, s.labels), doctest::Contains("index 13 is 11, but the vocabulary is 0 to 10"), error);
   CHECK(train.checksum() == weights);
   CHECK(std::vector<float>(train.buffers().begin(), train.buffers().end()) == before);
 }

@@ -78,8 +78,7 @@ public:
   }
   bool written() const {
     bool all = true;
-    for (std::size_t k = 0; k < list_.count; ++k)
-      each(k, [&all](auto& x, std::size_t) { all = all && !is_unwritten(x); });
+    for (std::size_t k = 0; k < list_.count; ++k) each(k, [&all](auto& x, std::size_t) { all = all && !is_unwritten(x); });
     return all;
   }
   // Have these tensors the same bits? Two NaNs are equal, and 0 differs from -0. A list that is shorter is compared as far
@@ -88,8 +87,7 @@ public:
     for (std::size_t k = 0; k < list_.count && k < other.list_.count; ++k) {
       if (!contains(set, k) || (bytes(k) == 0 && other.bytes(k) == 0)) continue;
       if (bytes(k) != other.bytes(k)) return false;
-      if (std::memcmp(block_.data() + offsets_[k], other.block_.data() + other.offsets_[k], bytes(k)) != 0)
-        return false;
+      if (std::memcmp(block_.data() + offsets_[k], other.block_.data() + other.offsets_[k], bytes(k)) != 0) return false;
     }
     return true;
   }

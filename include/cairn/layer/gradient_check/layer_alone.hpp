@@ -25,10 +25,9 @@ public:
 
   layer_alone(const layer_functions<T>& of, const tensor_list& inputs, const tensor_list& of_network, std::size_t rows,
               std::size_t threads = 1)
-      : layer_(of), inputs_(inputs), constants_(of_network), in_(inputs_.items.data(), inputs_.count, constants_),
-        rows_(rows), outputs_(of.outputs(in_)), device_({.threads = threads}), constants(constants_, rows),
-        parameters(of.parameters(in_), 1), gradients(parameters.list(), 1), buffers(of.buffers(in_), 1),
-        tape(of.tape(in_), rows) {
+      : layer_(of), inputs_(inputs), constants_(of_network), in_(inputs_.items.data(), inputs_.count, constants_), rows_(rows),
+        outputs_(of.outputs(in_)), device_({.threads = threads}), constants(constants_, rows), parameters(of.parameters(in_), 1),
+        gradients(parameters.list(), 1), buffers(of.buffers(in_), 1), tape(of.tape(in_), rows) {
     parameters.fill(100);
     buffers.start(200);
     constants.fill(300);
@@ -68,8 +67,12 @@ public:
     const auto read = static_cast<unsigned>(layer_.backward_reads);
     values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_);
     const values made = spread(y, rows_, asked.gap), workspace(layer_.workspace(in_, pass::backward), rows_);
-    auto kept = watch_.keep({{&parameters, "a parameter"}, {&constants, "a constant"}, {&x, "an input"},
-                             {&made, "an output"}, {&tape, "its tape"}, {&buffers, "a buffer"}});
+    auto kept = watch_.keep({{&parameters, "a parameter"},
+                             {&constants, "a constant"},
+                             {&x, "an input"},
+                             {&made, "an output"},
+                             {&tape, "its tape"},
+                             {&buffers, "a buffer"}});
     if (!asked.in_place) kept.push_back({&output_gradients, "an output gradient", output_gradients});
     gradients.clear();
     backward_call<T> call;
@@ -101,7 +104,8 @@ private:
   }
   values some(const tensor_list& list, std::uint32_t stream) const {
     values out(list, rows_);
-    return out.fill(stream), out;
+    out.fill(stream);
+    return out;
   }
 
   layer_functions<T> layer_;

@@ -29,29 +29,28 @@ struct layer_functions {
 
 template <layer L, class T>
 constexpr layer_functions<T> functions_of() {
-  return {.takes = taken_by<L>,
-          .backward_reads = L::backward_reads,
-          .skips_gradients = requires { requires L::skips_gradients; },
-          .describe = &describe<L>,
-          .outputs = [](const arguments& in) { return tensor_list(L::outputs(in)); },
-          .parameters = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::parameters(in); }) return L::parameters(in);
-            else return {};
-          },
-          .buffers = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::buffers(in); }) return L::buffers(in);
-            else return {};
-          },
-          .tape = [](const arguments& in) -> tensor_list {
-            if constexpr (requires { L::tape(in); }) return L::tape(in);
-            else return {};
-          },
-          .workspace = [](const arguments& in, pass why) -> tensor_list {
-            if constexpr (requires { L::workspace(in, why); }) return L::workspace(in, why);
-            else return {};
-          },
-          .forward = [](cpu::queue& queue, const forward_call<T>& call) { L::forward(queue, call); },
-          .backward = [](cpu::queue& queue, const backward_call<T>& call) { L::backward(queue, call); }};
+  return {.takes = taken_by<L>, .backward_reads = L::backward_reads, .skips_gradients = requires {requires L::skips_gradients;
+}
+, .describe = &describe<L>, .outputs = [](const arguments& in) { return tensor_list(L::outputs(in)); },
+    .parameters = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::parameters(in); }) return L::parameters(in);
+      else return {};
+    },
+    .buffers = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::buffers(in); }) return L::buffers(in);
+      else return {};
+    },
+    .tape = [](const arguments& in) -> tensor_list {
+      if constexpr (requires { L::tape(in); }) return L::tape(in);
+      else return {};
+    },
+    .workspace = [](const arguments& in, pass why) -> tensor_list {
+      if constexpr (requires { L::workspace(in, why); }) return L::workspace(in, why);
+      else return {};
+    },
+    .forward = [](cpu::queue& queue, const forward_call<T>& call) { L::forward(queue, call); },
+    .backward = [](cpu::queue& queue, const backward_call<T>& call) { L::backward(queue, call); }
+}; // namespace cairn::detail
 }
 
 } // namespace cairn::detail

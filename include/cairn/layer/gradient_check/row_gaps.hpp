@@ -21,8 +21,7 @@ guarded_tensors<T> spread(const guarded_tensors<T>& from, std::size_t rows, std:
   if (gap == 0) return from;
   guarded_tensors<T> to(with_gap(from.list(), gap), rows);
   const std::size_t width = from.list()[0].last();
-  for (std::size_t r = 0; r * width < from.size(0); ++r)
-    std::copy_n(from[0] + r * width, width, to[0] + r * (width + gap));
+  for (std::size_t r = 0; r * width < from.size(0); ++r) std::copy_n(from[0] + r * width, width, to[0] + r * (width + gap));
   for (std::size_t k = 1; k < from.list().count; ++k) to.assign(k, from.values(k));
   return to;
 }
@@ -33,8 +32,7 @@ guarded_tensors<T> gathered(const guarded_tensors<T>& from, const tensor_list& l
   if (gap == 0) return from;
   guarded_tensors<T> to(list, rows);
   const std::size_t width = list[0].last();
-  for (std::size_t r = 0; r * width < to.size(0); ++r)
-    std::copy_n(from[0] + r * (width + gap), width, to[0] + r * width);
+  for (std::size_t r = 0; r * width < to.size(0); ++r) std::copy_n(from[0] + r * (width + gap), width, to[0] + r * width);
   for (std::size_t k = 1; k < list.count; ++k) to.assign(k, from.values(k));
   return to;
 }

@@ -23,8 +23,8 @@ public:
   variants(const layer_functions<T>& layer, const tensor_list& inputs, const tensor_list& constants, std::size_t rows,
            tensor_set used, tensor_set wanted)
       : layer_(layer), inputs_(inputs), constants_(constants), rows_(rows), used_(used), wanted_(wanted),
-        plain_(layer, inputs, constants, rows), x_(plain_.some_inputs()), dy_(plain_.some_outputs()),
-        y_(plain_.forward(x_)), dx_(plain_.backward(x_, y_, dy_, {.used = used, .wanted = wanted})) {}
+        plain_(layer, inputs, constants, rows), x_(plain_.some_inputs()), dy_(plain_.some_outputs()), y_(plain_.forward(x_)),
+        dx_(plain_.backward(x_, y_, dy_, {.used = used, .wanted = wanted})) {}
 
   // The first fault, or nothing.
   std::string fault(const element_facts& facts) {

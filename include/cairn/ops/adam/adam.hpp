@@ -31,7 +31,7 @@ struct adam_coefficients {
 // (Kingma, Ba: Adam, a method for stochastic optimization. arXiv:1412.6980; Loshchilov, Hutter: Decoupled
 // weight decay regularization. arXiv:1711.05101).
 template <class T>
-void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square,
-          const T* gradients, const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
+void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
+          const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn

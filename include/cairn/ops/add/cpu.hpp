@@ -29,8 +29,7 @@ struct add_element {
 } // namespace detail
 
 template <class T>
-void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a,
-         const std::type_identity_t<T>* b) {
+void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   detail::elementwise(queue, count, detail::add_element{}, std::array{sum}, std::array{a, b});
 }
 
@@ -46,8 +45,7 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, sum.rows, columns,
       [&](std::size_t row) {
-        detail::run_elements(set, detail::add_element{}, columns, std::array{&sum(row, 0)},
-                             std::array{&a(row, 0), &b(row, 0)});
+        detail::run_elements(set, detail::add_element{}, columns, std::array{&sum(row, 0)}, std::array{&a(row, 0), &b(row, 0)});
       },
       detail::element_part);
 }

@@ -34,8 +34,7 @@ struct add_distances {
 
 struct add_gradients {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x,
-                                                T mean) const {
+  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
     const auto dy = static_cast<double>(gradient);
     sum += dy;
     products += dy * (static_cast<double>(x) - static_cast<double>(mean));
@@ -52,8 +51,7 @@ struct center_and_scale {
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
-                                                T slope) const {
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
   }
 };
@@ -71,15 +69,13 @@ struct alignas(64) strip_of {
 
 // y = (x - mean) r w + bias for the columns [begin, begin + columns).
 template <class T>
-void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns,
-                     double eps, T* output, const T* input, const accumulated<T>* mean,
-                     const accumulated<T>* variance, const T* weight, const T* bias) {
+void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
+                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
   const instruction_set set = widest_for_elements();
   strip_of<T> center, factor;
   for (std::size_t j = 0; j < columns; ++j) {
     center.at[j] = static_cast<T>(mean[begin + j]);
-    factor.at[j] =
-        static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
+    factor.at[j] = static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
   }
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
@@ -98,12 +94,11 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     alignas(64) std::array<double, detail::strip> sums{}, squares{};
     const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-    detail::add_rows(detail::widest_for_elements(), detail::add_distances{},
-                     std::array{sums.data(), squares.data()}, std::array{x, first});
+    detail::add_rows(detail::widest_for_elements(), detail::add_distances{}, std::array{sums.data(), squares.data()},
+                     std::array{x, first});
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums[j] * share, spread = squares[j] * share - distance * distance;
-      mean[begin + j] =
-          rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
+      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
       variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
@@ -111,17 +106,16 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                         const T* input, const accumulated<T>* mean, const accumulated<T>* variance,
-                         const T* weight, const T* bias) {
+void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
   });
 }
 
 template <class T>
-void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean,
-                       T* running_variance, const T* statistics) {
+void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics) {
   const auto moved = [momentum](T running, double now) {
     return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
   };
@@ -129,15 +123,13 @@ void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, doub
   for (std::size_t j = 0; j < features && rows > 0; ++j)
     running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
   for (std::size_t j = 0; j < features && rows > 1; ++j)
-    running_variance[j] =
-        moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+    running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
 }
 
 template <class T>
-void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps,
-                         T* input_gradient, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient,
-                         const T* output_gradient, const T* input, const accumulated<T>* statistics,
-                         const T* weight) {
+void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(rows);
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
@@ -146,8 +138,7 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
     alignas(64) std::array<double, detail::strip> sums{}, products{};
     const matrix<const T> dy{output_gradient + begin, rows, columns, features};
     const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
-    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()},
-                     std::array{dy, x, center});
+    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()}, std::array{dy, x, center});
     for (std::size_t j = 0; j < columns; ++j) {
       const double inverse = detail::inverse_deviation(statistics[features + begin + j], eps);
       if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(sums[j]);
@@ -158,9 +149,8 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
     }
     if (input_gradient == nullptr) return;
     for (std::size_t row = 0; row < rows; ++row)
-      detail::run_elements(
-          set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
-          std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
+      detail::run_elements(set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
+                           std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
   });
 }
 

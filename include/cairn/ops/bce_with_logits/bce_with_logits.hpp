@@ -13,7 +13,7 @@ namespace cairn {
 // -t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, in the form that neither overflows nor
 // cancels, as torch.nn.BCEWithLogitsLoss. All are `count` elements; of none the loss is 0.
 template <class T>
-void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-                     const T* output, const T* targets) = delete;
+void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const T* targets) = delete;
 
 } // namespace cairn

@@ -33,12 +33,10 @@ struct logit_error_derivative {
 } // namespace detail
 
 template <class T>
-void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const T* targets) {
+void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
 
   const detail::logit_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{},
-                        derivative);
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
 }
 
 } // namespace cairn

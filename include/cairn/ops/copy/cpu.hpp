@@ -31,12 +31,10 @@ template <class T>
 void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<const T>> from) {
   detail::check_alike("copy_matrix", to, from);
   const std::size_t columns = to.columns;
-  if (to.stride == columns && from.stride == columns)
-    return copy(queue, to.rows * columns, to.data, from.data);
+  if (to.stride == columns && from.stride == columns) return copy(queue, to.rows * columns, to.data, from.data);
   if (to.data == from.data) return;
   detail::for_each_row(
-      queue, to.rows, columns,
-      [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
+      queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
 }
 

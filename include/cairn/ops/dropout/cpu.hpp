@@ -40,8 +40,7 @@ template <std::size_t... Round>
   const std::uint64_t position = key.position;
   const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
   for (std::size_t i = 0; i < random_lanes; ++i) {
-    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position,
-                  d = step_low;
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
     (
         [&]() __attribute__((always_inline)) {
           const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
@@ -61,43 +60,40 @@ template <std::size_t... Round>
 // What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
 // draw.
 template <class T>
-[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key,
-                                                 std::size_t begin, const dropout_rate& rate) {
+[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                                 const dropout_rate& rate) {
   const T scale = static_cast<T>(rate.scale);
   random_words words;
   for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
     draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
     for (std::size_t j = 0; j < random_lanes; ++j)
-      for (std::size_t k = 0; k < 4; ++k)
-        factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
+      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
   }
 }
 template <class T>
-void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                         const dropout_rate& rate) {
+void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 template <class T>
-CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key,
-                                          std::size_t begin, const dropout_rate& rate) {
+CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                          const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 template <class T>
-CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key,
-                                              std::size_t begin, const dropout_rate& rate) {
+CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                              const dropout_rate& rate) {
   write_factors(factors, count, key, begin, rate);
 }
 
 } // namespace detail
 
 template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key,
-             const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
   const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
                           : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                         : detail::write_factors_plain<T>;
+                                                                 : detail::write_factors_plain<T>;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
     alignas(64) T factors[piece];
     const std::size_t begin = part * piece;

@@ -25,9 +25,8 @@ inline constexpr std::size_t element_part = 65536;
 // Whole blocks. Loops of constant length over local arrays need no check for overlap, and the compiler keeps
 // the arrays in registers.
 template <std::size_t Results, class F, class T, std::size_t Operands, std::size_t... I>
-[[gnu::always_inline]] inline void
-run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
-           const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
+[[gnu::always_inline]] inline void run_blocks(const F& f, std::size_t count, const std::array<T*, Results>& results,
+                                              const std::array<const T*, Operands>& sources, std::index_sequence<I...>) {
   const F element = f;
   const T* const* const from = sources.data();
   T* const* const to = results.data();
@@ -49,8 +48,7 @@ template <std::size_t Results, class F, class T, std::size_t Operands>
   run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
 }
 template <std::size_t Results, class F, class T, std::size_t Operands>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count,
-                                                         const std::array<T*, Results>& results,
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_blocks_avx2(const F& f, std::size_t count, const std::array<T*, Results>& results,
                                                          const std::array<const T*, Operands>& sources) {
   run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
 }
@@ -91,8 +89,7 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
     if (k < Results) to[k] = padded[k];
   }
   blocks(f, element_block, to, from);
-  for (std::size_t k = 0; k < Results; ++k)
-    std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
+  for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
 // f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f

@@ -71,8 +71,7 @@ inline double square_root(double x) { return std::sqrt(x); }
 [[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
   const float size = absolute(x);
   const float square = x * x;
-  const float p =
-      polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
+  const float p = polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
   const float inner = size + size * (square * p);
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
   return __builtin_copysignf(blend(size < 0.625F, inner, outer), x);
@@ -106,9 +105,8 @@ struct normal {
   const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
   const float u = (a - 3.0F) / (a + 3.0F);
-  const float m =
-      polynomial(u, 0.121513948F, -0.206402615F, 0.123225033F, -0.0462132916F, 0.00613207044F, 0.00290455623F,
-                 -0.00098375848F, -0.00033948489F, 0.000115543786F, 5.36718835e-05F);
+  const float m = polynomial(u, 0.121513948F, -0.206402615F, 0.123225033F, -0.0462132916F, 0.00613207044F, 0.00290455623F,
+                             -0.00098375848F, -0.00033948489F, 0.000115543786F, 5.36718835e-05F);
   const float outside = bell * m;
   return {blend(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
 }

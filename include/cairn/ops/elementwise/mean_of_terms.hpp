@@ -18,8 +18,8 @@ namespace cairn::detail {
 // term leaves its value in y, and so does derivative, which knows the count. Terms are made in T, a piece that stays in
 // the innermost cache at a time, and added up in double.
 template <class T, class Term, class Derivative>
-void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const T* targets, const Term& term, const Derivative& derivative) {
+void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+                   const Term& term, const Derivative& derivative) {
   const instruction_set set = widest_for_elements();
   const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     constexpr std::size_t piece = 1024;
@@ -34,8 +34,7 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
     return part;
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
-  if (output_gradient != nullptr)
-    elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
+  if (output_gradient != nullptr) elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
 }
 
 } // namespace cairn::detail

@@ -24,8 +24,8 @@ namespace cairn::detail {
 // time, so the last bits of a column may depend on whether it is among the last columns, but on nothing else.
 template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
 [[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
-                                               const std::array<matrix<const T>, Operands>& arrays,
-                                               std::index_sequence<S...>, std::index_sequence<I...>) {
+                                               const std::array<matrix<const T>, Operands>& arrays, std::index_sequence<S...>,
+                                               std::index_sequence<I...>) {
   const F element = f;
   const std::size_t columns = arrays[0].columns, rows = arrays[0].rows;
   const T* const first[Operands] = {arrays[I].data...};
@@ -56,15 +56,13 @@ template <std::size_t Sums, std::size_t Operands, class F, class T>
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void
-add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
-              const std::array<matrix<const T>, Operands>& arrays) {
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void add_rows_avx2(const F& f, const std::array<double*, Sums>& sums,
+                                                       const std::array<matrix<const T>, Operands>& arrays) {
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 template <std::size_t Sums, std::size_t Operands, class F, class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void
-add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
-                const std::array<matrix<const T>, Operands>& arrays) {
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void add_rows_avx512(const F& f, const std::array<double*, Sums>& sums,
+                                                           const std::array<matrix<const T>, Operands>& arrays) {
   add_rows_of(f, sums, arrays, std::make_index_sequence<Sums>(), std::make_index_sequence<Operands>());
 }
 
@@ -111,8 +109,7 @@ void start_sums(chained_sums<T>& sums, std::size_t columns) {
 }
 template <class T>
 void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) {
-  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total},
-           std::array{matrix<const T>{sums.chain, 1, columns, columns}});
+  add_rows(set, add_to_total{}, std::array<double*, 1>{sums.total}, std::array{matrix<const T>{sums.chain, 1, columns, columns}});
 }
 
 } // namespace cairn::detail

@@ -56,14 +56,12 @@ private:
 } // namespace detail
 
 template <class T>
-void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                       T* output, const T* weight, const std::int32_t* indices) {
+void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) {
   detail::check_indices(indices, count, vocabulary);
   detail::for_each_row(
       queue, count, width,
-      [&](std::size_t i) {
-        std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width);
-      },
+      [&](std::size_t i) { std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width); },
       detail::element_part);
 }
 
@@ -71,13 +69,12 @@ void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabul
 // have as different an amount of work as words differ in how often they are used.
 template <class T>
 void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient,
-                        const std::int32_t* indices) {
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
   using sum = accumulated<T>;
   const detail::instruction_set set = detail::widest_for_elements();
   detail::for_each_row(
-      queue, vocabulary, width,
-      [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); }, detail::element_part);
+      queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
+      detail::element_part);
   detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
     detail::chained_sums<T> sums;
     for (std::size_t from = 0; from < count; from += detail::places::most) {

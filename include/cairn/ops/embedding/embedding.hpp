@@ -14,16 +14,15 @@ namespace cairn {
 // Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. An index
 // that the weight has no row for throws cairn::error before anything is written.
 template <class T>
-void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
-                       std::size_t width, T* output, const T* weight, const std::int32_t* indices) = delete;
+void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) = delete;
 
 // Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
 // (count, width) with indices[i] = v: 0 where there is none. They are added in ascending order of i, in chains (see sums.hpp)
 // over 65536 indices at a time. The indices are those of a forward.
 template <class T>
-void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary,
-                        std::size_t width, accumulated<T>* weight_gradient, const T* output_gradient,
-                        const std::int32_t* indices) = delete;
+void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
 
 namespace detail {
 
@@ -33,9 +32,8 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
   for (std::size_t i = 0; i < count; ++i) {
     if (indices[i] >= 0 && static_cast<std::size_t>(indices[i]) < vocabulary) [[likely]]
       continue;
-    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) +
-                ", but the vocabulary is 0 to " + std::to_string(vocabulary - 1) +
-                "; give such indices, or an Embedding with a larger vocabulary");
+    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) + ", but the vocabulary is 0 to " +
+                std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
   }
 }
 

@@ -39,10 +39,8 @@ void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* input) {
-  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, input});
+void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* input) {
+  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient}, std::array{output_gradient, input});
 }
 
 } // namespace cairn

@@ -17,7 +17,7 @@ void gelu_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 // dx = dy (P(x) + x p(x)) with p(x) = e^(-x^2/2) / sqrt(2 pi). The input gradient may lie on the output
 // gradient.
 template <class T>
-void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* input) = delete;
+void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* input) = delete;
 
 } // namespace cairn

@@ -36,12 +36,10 @@ struct absolute_error_derivative {
 } // namespace detail
 
 template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-        const T* targets) {
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
 
   const detail::absolute_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{},
-                        derivative);
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
 }
 
 } // namespace cairn

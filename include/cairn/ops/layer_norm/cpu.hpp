@@ -23,9 +23,7 @@ namespace detail {
 template <class T>
 struct normalize {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const {
-    x = (x - mean) * inverse * weight + bias;
-  }
+  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
 };
 
 // One row's share of the gradients of weight and bias.
@@ -50,8 +48,8 @@ struct normalize_derivative {
 } // namespace detail
 
 template <class T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        T* statistics, const T* input, const T* weight, const T* bias) {
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
+                        const T* input, const T* weight, const T* bias) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
@@ -72,9 +70,8 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
-                         const T* statistics, const T* weight) {
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
@@ -110,10 +107,8 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
       return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
     };
     const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count),
-                                            static_cast<T>(product / count)};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features},
-                         std::array{dy, x, weight});
+    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
   });
 }
 

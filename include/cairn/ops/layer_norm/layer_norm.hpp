@@ -13,16 +13,16 @@ namespace cairn {
 // The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
 // E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
 template <class T>
-void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
-                        T* output, T* statistics, const T* input, const T* weight, const T* bias) = delete;
+void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                        T* statistics, const T* input, const T* weight, const T* bias) = delete;
 
 // dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
 //
 // The input gradient may lie on the output gradient; a null one is not computed.
 template <class T>
-void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features,
-                         T* input_gradient, T* weight_gradient, T* bias_gradient, const T* output_gradient,
-                         const T* input, const T* statistics, const T* weight) = delete;
+void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
+                         const T* weight) = delete;
 
 } // namespace cairn

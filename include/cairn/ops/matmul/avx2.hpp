@@ -24,9 +24,7 @@ struct avx2_kernels {
   // How many of the columns that are left the next sliver takes, and how wide it lies when packed.
   static constexpr std::size_t widest = 3 * registers::width;
   static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest             ? widest
-           : left >= registers::width ? left / registers::width * registers::width
-                                      : left;
+    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
   }
   static constexpr std::size_t packed_width(std::size_t columns) {
     return (columns + registers::width - 1) / registers::width * registers::width;
@@ -40,12 +38,11 @@ struct avx2_kernels {
     return avx2_rows<registers, T, 8, 1, true>(s);
   }
 
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
   }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     pack_transposed_avx2(to, width, from, stride, columns, depth);
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {

@@ -39,9 +39,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) {
-    return *reinterpret_cast<const loose*>(p);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);
     if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
@@ -60,9 +58,7 @@ struct avx2_register {
     else return __builtin_ia32_vfmaddpd256(x, y, z);
   }
   // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) {
-    return x <= 0 ? vector{} : y;
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
 };
 
 } // namespace cairn::detail

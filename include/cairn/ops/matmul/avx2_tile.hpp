@@ -27,8 +27,7 @@ template <class Register, class T, std::size_t Rows, std::size_t Columns, bool P
 CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
   std::size_t row = s.row_begin;
-  for (; row + Rows <= s.row_end; row += Rows)
-    avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
+  for (; row + Rows <= s.row_end; row += Rows) avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
   for (; row + 2 <= s.row_end; row += 2) avx2_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
   if (row < s.row_end) avx2_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
 }

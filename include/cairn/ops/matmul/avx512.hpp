@@ -40,12 +40,11 @@ struct avx512_kernels {
     return avx512_rows<narrow, T, 1, true>(s);
   }
 
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     pack_avx2(to, width, from, stride, columns, depth);
   }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     pack_transposed_avx2(to, width, from, stride, columns, depth);
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {

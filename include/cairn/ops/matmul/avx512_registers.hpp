@@ -23,14 +23,10 @@ struct avx512_register {
   static constexpr std::size_t width = simd<T, Bytes>::width;
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) {
-    return static_cast<mask>((1U << n) - 1U);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) {
-    return *reinterpret_cast<const loose*>(p);
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
     if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
     else if constexpr (sizeof(vector) == 64) return __builtin_ia32_loadupd512_mask(p, vector{}, m);
@@ -53,9 +49,7 @@ struct avx512_register {
     else return avx2_register<T>::multiply_add(x, y, z);
   }
   // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) {
-    return x <= 0 ? vector{} : y;
-  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
 
 private:
   // A mask of all elements: g++ takes one of 16 as signed, clang as unsigned.

@@ -33,12 +33,12 @@ inline constexpr std::size_t blas_square = 256;
 // c(m, n), rows n apart, = op(a) x op(b): the two names that a CBLAS has for it, as overloads.
 inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
 
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a,
-                      int a_stride, const float* b, int b_stride, float* c) {
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a, int a_stride,
+                      const float* b, int b_stride, float* c) {
   cblas_sgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0F, a, a_stride, b, b_stride, 0.0F, c, n);
 }
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a,
-                      int a_stride, const double* b, int b_stride, double* c) {
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a, int a_stride,
+                      const double* b, int b_stride, double* c) {
   cblas_dgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0, a, a_stride, b, b_stride, 0.0, c, n);
 }
 
@@ -52,13 +52,11 @@ void multiply_with_blas(const product<T>& whole, const rectangle& part, std::spa
   const bool second = whole.form == transpose::second;
   call_blas(blas_transpose(first), blas_transpose(second), static_cast<int>(part.row_end - part.row_begin),
             static_cast<int>(columns), static_cast<int>(whole.size.k), whole.a + part.row_begin * whole.a_row,
-            static_cast<int>(first ? whole.a_step : whole.a_row),
-            whole.b + part.column_begin * whole.b_column,
+            static_cast<int>(first ? whole.a_step : whole.a_row), whole.b + part.column_begin * whole.b_column,
             static_cast<int>(second ? whole.b_column : whole.b_step), sums);
   for (std::size_t i = part.row_begin; i < part.row_end; ++i)
     finish_row(whole, i, part.column_begin, columns, sums + (i - part.row_begin) * columns);
-  if (whole.then.row_sums != nullptr && part.column_begin == 0)
-    sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
 }
 
 // The whole product by a BLAS, one square a part.
@@ -69,9 +67,7 @@ void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
   queue.parallel_for(across * down, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t i = part / across * blas_square;
     const std::size_t j = part % across * blas_square;
-    multiply_with_blas(
-        whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)},
-        scratch);
+    multiply_with_blas(whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)}, scratch);
   });
 }
 

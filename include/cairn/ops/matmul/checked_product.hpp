@@ -19,8 +19,7 @@ struct product_size {
 
 // The extents of a product, or an error that names what does not fit.
 template <class T>
-product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form,
-                             const epilogue<T>& then) {
+product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
   const bool first = form == transpose::first;
   const bool second = form == transpose::second;
   const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
@@ -32,13 +31,12 @@ product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, 
   if (fits && like_c(then.addend) && like_c(then.mask)) [[likely]]
     return size;
   if (!fits)
-    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " +
-                extents(a.rows, a.columns) + (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) +
-                (second ? "^T" : "") + "; give matrices (m, n) = (m, k) x (k, n)");
+    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " + extents(a.rows, a.columns) +
+                (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) + (second ? "^T" : "") +
+                "; give matrices (m, n) = (m, k) x (k, n)");
   const matrix<const T> wrong = like_c(then.addend) ? then.mask : then.addend;
   throw error(std::string("matmul: the epilogue's ") + (like_c(then.addend) ? "mask" : "addend") + " is " +
-              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) +
-              "; they must be alike");
+              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
 }
 
 } // namespace detail

@@ -31,8 +31,7 @@ inline constexpr std::size_t operations_worth_threads = 1'000'000;
 
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T>
-void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part,
-                  std::span<std::byte> scratch) {
+void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
 #if CAIRN_X86
   if (isa == instruction_set::avx512) return multiply<avx512_kernels<T>>(whole, part, scratch);
   if (isa == instruction_set::avx2) return multiply<avx2_kernels<T>>(whole, part, scratch);
@@ -52,8 +51,7 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
-  const std::size_t step =
-      std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
+  const std::size_t step = std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
   const std::size_t parts = std::max<std::size_t>(1, (extent + step - 1) / step);
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * step;
@@ -66,9 +64,8 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
 
 // c = epilogue(op(a) x op(b)): see matmul.hpp.
 template <class T>
-void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-            std::type_identity_t<matrix<const T>> b, transpose form,
-            const std::type_identity_t<epilogue<T>>& then = {}) {
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   const detail::product<T> whole(c, a, b, form, then);
   const detail::instruction_set isa = detail::widest_instruction_set();
 #if CAIRN_WITH_BLAS

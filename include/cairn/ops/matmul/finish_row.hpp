@@ -54,8 +54,7 @@ void finish_vector(const product<T>& whole, std::size_t row, std::size_t column,
 // The epilogue, and the place in c, of `columns` finished sums of one row: for kernels that have them in
 // memory.
 template <class T>
-void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns,
-                const T* sums) {
+void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns, const T* sums) {
   constexpr std::size_t width = plain_vector<T>::width;
   const epilogue<T>& then = whole.then;
   std::size_t j = 0;

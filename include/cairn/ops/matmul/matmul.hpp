@@ -22,8 +22,8 @@ struct epilogue {
   activation then = activation::none; // applied after the bias
   matrix<const T> addend{};           // like c, or data null; may be c itself
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
-  T* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
-                         // bias gradient, which comes along with its weight gradient
+  T* row_sums = nullptr;              // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+                                      // bias gradient, which comes along with its weight gradient
 };
 
 // c is overwritten with the product of op(a) and op(b).
@@ -42,7 +42,6 @@ struct epilogue {
 // for any number of threads, but the last bits of the product are others; with a CBLAS also for other numbers of rows.
 template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-            std::type_identity_t<matrix<const T>> b, transpose form,
-            const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+            std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn

@@ -79,8 +79,7 @@ template <class Kernels, class T>
 void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_end) {
   T* const sums = whole.then.row_sums;
   if (whole.a_row == 1) { // neighbouring rows are neighbours in memory
-    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin,
-                         whole.size.k);
+    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin, whole.size.k);
     return;
   }
   for (std::size_t i = row_begin; i < row_end; ++i) {
@@ -145,8 +144,7 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
       } while (p < k);
     }
   }
-  if (whole.then.row_sums != nullptr && part.column_begin == 0)
-    sum_rows<Kernels>(whole, part.row_begin, part.row_end);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
 }
 
 } // namespace cairn::detail

@@ -127,8 +127,8 @@ private:
 // Packs `columns` rows of a matrix of which the product wants the transpose: to[p * width + j] = from[j *
 // stride + p], zero for j in [columns, width). width is a multiple of a register's.
 template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride,
-                                            std::size_t columns, std::size_t depth) {
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                            std::size_t depth) {
   constexpr std::size_t side = avx2_register<T>::width;
   constexpr std::size_t piece = 256 / sizeof(T);
   // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
@@ -140,10 +140,8 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
       const std::size_t count = columns > j ? columns - j : 0;
       std::size_t p = begin;
       if (count >= side)
-        for (; p + side <= end; p += side)
-          turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side)
-        turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
+      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
     }
   }
 }
@@ -151,13 +149,12 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
 // Packs `columns` columns of a matrix that the product wants as it is: to[p * width + j] = from[p * stride +
 // j].
 template <class T>
-CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride,
-                                 std::size_t columns, std::size_t depth) {
+CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                 std::size_t depth) {
   using registers = avx2_register<T>;
   for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
     std::size_t j = 0;
-    for (; j + registers::width <= columns; j += registers::width)
-      registers::store(to + j, registers::load(from + j));
+    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
     for (; j < width; j += registers::width)
       registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
   }
@@ -172,7 +169,7 @@ struct column_sums {
   alignas(32) double totals[columns];
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
-                                                     typename registers::mask lanes) {
+                                                    typename registers::mask lanes) {
     using four = typename simd<T, 4 * sizeof(T)>::loose;
     using totals_of_four = typename simd<double, 32>::loose;
     for (double& total : totals) total = 0;
@@ -190,16 +187,15 @@ struct column_sums {
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
       for (std::size_t j = 0; j < columns; j += 4)
-        *reinterpret_cast<totals_of_four*>(totals + j) += __builtin_convertvector(
-            *reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+        *reinterpret_cast<totals_of_four*>(totals + j) +=
+            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
     }
   }
 };
 
 // to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
 template <class T>
-CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns,
-                                        std::size_t depth) {
+CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
   constexpr std::size_t width = avx2_register<T>::width;
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {

@@ -38,17 +38,14 @@ struct plain_kernels {
     for (; row < s.row_end; ++row) tile<1>(s, row);
   }
 
-  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
-                   std::size_t depth) {
+  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     for (std::size_t p = 0; p < depth; ++p)
-      for (std::size_t j = 0; j < to_width; ++j)
-        to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
+      for (std::size_t j = 0; j < to_width; ++j) to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
   }
-  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride,
-                              std::size_t columns, std::size_t depth) {
+  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
     for (std::size_t j = 0; j < to_width; ++j)
-      for (std::size_t p = 0; p < depth; ++p)
-        to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
+      for (std::size_t p = 0; p < depth; ++p) to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
   }
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     std::size_t j = 0;
@@ -76,8 +73,7 @@ private:
   }
 
   template <std::size_t... I>
-  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
-                                                   std::index_sequence<I...>) {
+  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
     const std::size_t a_row = s.whole->a_row;
     const T* a = s.a + row * a_row;
     const T* b = s.b;

@@ -26,8 +26,8 @@ struct product {
   epilogue<T> then{};
 
   product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
-      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1),
-        b(b_.data), b_step(b_.stride), b_column(1), c(c_), then(then_) {
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
     if (form == transpose::first) a_row = 1, a_step = a_.stride;
     if (form == transpose::second) b_step = 1, b_column = b_.stride;
     if (size.k == 0) { // nothing will be read; operands without memory must not be moved through, though

@@ -18,17 +18,12 @@ namespace cairn::detail {
 // The product as its documentation says it, one element after another: the oracle for every kernel. Kernels
 // with fused multiply-add give these bits; others differ from them by rounding.
 template <class T>
-void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                      std::type_identity_t<matrix<const T>> b, transpose form,
-                      const std::type_identity_t<epilogue<T>>& then = {}) {
+void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   const auto [m, n, k] = checked_product(c, a, b, form, then);
   const std::size_t block = reduction_block(k);
-  const auto left = [&](std::size_t i, std::size_t p) {
-    return form == transpose::first ? a(p, i) : a(i, p);
-  };
-  const auto right = [&](std::size_t p, std::size_t j) {
-    return form == transpose::second ? b(j, p) : b(p, j);
-  };
+  const auto left = [&](std::size_t i, std::size_t p) { return form == transpose::first ? a(p, i) : a(i, p); };
+  const auto right = [&](std::size_t p, std::size_t j) { return form == transpose::second ? b(j, p) : b(p, j); };
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       T sum = 0;

@@ -23,20 +23,18 @@ struct CAIRN_TILE {
 
   // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
   template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  step(vector* sums, const T* a, std::size_t a_row, const T* b, mask lanes, std::index_sequence<I...>,
-       std::index_sequence<J...>) {
-    const vector right[Columns] = {
-        (Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])),
-     ...);
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
+                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::index_sequence<J...>) {
+    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is under way, the sum of those before it waits in memory, in the first-level
   // cache: there are no registers left. That is 2 instructions more for each result and chain.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  reduce(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...> all) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
     const std::size_t a_row = s.whole->a_row;
     const std::size_t a_step = s.whole->a_step;
@@ -86,16 +84,14 @@ struct CAIRN_TILE {
 
   // The epilogue, each part for all results at once: one test of a pointer serves the tile.
   template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void
-  finish(vector* sums, const sliver<T>& s, std::size_t row, mask lanes, std::index_sequence<I...>) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...>) {
     const product<T>& whole = *s.whole;
     const epilogue<T>& then = whole.then;
     if (s.carry != nullptr) {
       T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
       if (s.reads_carry)
-        ((sums[I] =
-              Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])),
-         ...);
+        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
       if (s.writes_carry) {
         (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
         return;
@@ -105,27 +101,23 @@ struct CAIRN_TILE {
       const T* const bias = then.bias + s.column;
       ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
     }
-    if (then.then == activation::relu)
-      ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
+    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
     if (then.addend.data != nullptr) {
       const std::size_t stride = then.addend.stride;
       const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))),
-       ...);
+      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
     }
     if (then.mask.data != nullptr) {
       const std::size_t stride = then.mask.stride;
       const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])),
-       ...);
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
     }
     const std::size_t stride = whole.c.stride;
     T* const c = whole.c.data + row * stride + s.column;
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row,
-                                                                    mask lanes) {
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
     reduce(sums, s, row, lanes, all);

@@ -25,8 +25,8 @@ struct squared_error_derivative {
 } // namespace detail
 
 template <class T>
-void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count,
-                        const T* output, const T* targets) {
+void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                        const T* targets) {
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const y = output + begin;
     const T* const t = targets + begin;

@@ -12,7 +12,7 @@ namespace cairn {
 //
 // All are `count` elements; of none the loss is 0.
 template <class T>
-void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-                        const T* output, const T* targets) = delete;
+void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                        const T* targets) = delete;
 
 } // namespace cairn

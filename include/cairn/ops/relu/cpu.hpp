@@ -38,10 +38,8 @@ void relu_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void relu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  detail::elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
+void relu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  detail::elementwise(queue, count, detail::relu_derivative{}, std::array{input_gradient}, std::array{output_gradient, output});
 }
 
 } // namespace cairn

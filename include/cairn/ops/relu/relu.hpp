@@ -15,7 +15,7 @@ void relu_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 // dx = y <= 0 ? 0 : dy, as a product with a mask does it: the derivative at 0 is 0, and where y is NaN dy comes through,
 // as in torch. The input gradient may lie on the output gradient.
 template <class T>
-void relu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* output) = delete;
+void relu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* output) = delete;
 
 } // namespace cairn

@@ -19,9 +19,7 @@ namespace detail {
 template <class T>
 struct sgd_element {
   sgd_coefficients<T> c;
-  [[gnu::always_inline]] inline void operator()(T& p, T g) const {
-    p -= c.learning_rate * (c.scale * g + c.weight_decay * p);
-  }
+  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (c.scale * g + c.weight_decay * p); }
 };
 
 template <class T, bool Nesterov>
@@ -45,10 +43,8 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
   const std::array results{parameters, velocity};
   const std::array sources{p, v, gradients};
   if (c.momentum == T{0})
-    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters},
-                        std::array{p, gradients});
-  else if (c.nesterov)
-    detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
+    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters}, std::array{p, gradients});
+  else if (c.nesterov) detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
   else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
 }
 

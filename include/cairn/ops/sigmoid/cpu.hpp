@@ -38,8 +38,7 @@ void sigmoid_forward(cpu::queue& queue, std::size_t count, T* output, const T* i
 }
 
 template <class T>
-void sigmoid_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                      const T* output) {
+void sigmoid_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
   detail::elementwise(queue, count, detail::sigmoid_derivative{}, std::array{input_gradient},
                       std::array{output_gradient, output});
 }

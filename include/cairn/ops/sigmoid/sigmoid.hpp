@@ -14,7 +14,7 @@ void sigmoid_forward(detail::queue_without_this_op, std::size_t count, T* output
 
 // dx = dy y (1 - y). The input gradient may lie on the output gradient.
 template <class T>
-void sigmoid_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                      const T* output_gradient, const T* output) = delete;
+void sigmoid_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                      const T* output) = delete;
 
 } // namespace cairn

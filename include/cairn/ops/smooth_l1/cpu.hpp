@@ -39,8 +39,8 @@ struct smooth_error_derivative {
 } // namespace detail
 
 template <class T>
-void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const T* targets, double beta) {
+void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+               double beta) {
 
   if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
   const T at = static_cast<T>(beta), share = static_cast<T>(1 / static_cast<double>(count));

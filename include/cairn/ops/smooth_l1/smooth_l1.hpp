@@ -14,7 +14,7 @@ namespace cairn {
 //
 // All are `count` elements; of none the loss is 0.
 template <class T>
-void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count,
-               const T* output, const T* targets, double beta) = delete;
+void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+               const T* targets, double beta) = delete;
 
 } // namespace cairn

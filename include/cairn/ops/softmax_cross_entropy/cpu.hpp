@@ -74,8 +74,7 @@ struct cross_entropy {
       sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
     if (result != nullptr) {
-      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result},
-                   std::array<const T*, 1>{result});
+      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
       result[target(row)] -= static_cast<T>(share);
     }
     return std::log(sum) - chosen;
@@ -99,8 +98,7 @@ struct cross_entropy {
         chosen[row] = distance(begin + row, most);
         for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
       }
-      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own},
-                   std::array<const T*, 1>{own});
+      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own}, std::array<const T*, 1>{own});
       for (std::size_t row = 0; row < count; ++row) {
         const T* const e = own + row * classes;
         double sum = 0;
@@ -178,9 +176,8 @@ struct cross_entropy_with_options {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
       const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
-      const auto weighted = [weights, distance](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(weights[c]) * distance(c);
-      };
+      const auto weighted = [weights, distance](std::size_t c)
+                                __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
       if (spread != 0) // before the exponentials may take the place of the logits
         distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
@@ -188,14 +185,12 @@ struct cross_entropy_with_options {
     }
     if (result != nullptr) {
       const T* const e = result;
-      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes,
-                   std::array{result}, std::array{e});
+      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes, std::array{result}, std::array{e});
       const T even = static_cast<T>(share * spread);
       if (spread != 0 && options.class_weights == nullptr)
         run_elements(set, lowered<T>{even}, classes, std::array{result}, std::array{e});
       else if (spread != 0)
-        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result},
-                     std::array{e, options.class_weights});
+        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result}, std::array{e, options.class_weights});
       result[target(row)] -= static_cast<T>(share * own_share);
     }
     return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
@@ -208,8 +203,8 @@ inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size
 } // namespace detail
 
 template <class T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
-                           std::type_identity_t<matrix<const T>> logits, const Target* targets) {
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   detail::check_classes(targets, rows, classes);
   using call = detail::cross_entropy<T, Target>;
@@ -226,13 +221,12 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
 }
 
 template <class T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient,
-                           std::type_identity_t<matrix<const T>> logits, const Target* targets,
-                           const std::type_identity_t<cross_entropy_options<T>>& options) {
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   detail::check_classes(targets, rows, classes, &options.ignore_index);
-  detail::cross_entropy_with_options<T, Target> own{
-      logits.data, output_gradient, targets, classes, options, detail::widest_for_elements()};
+  detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
+                                                    classes,     options,         detail::widest_for_elements()};
   own.prepare(rows);
   const std::size_t grain = detail::rows_at_once(classes);
   const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {

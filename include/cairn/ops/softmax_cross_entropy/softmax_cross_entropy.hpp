@@ -46,8 +46,7 @@ namespace detail {
 
 // Reading a logit that is not there must not happen, whatever a data file says.
 template <std::integral Target>
-void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
-                   const std::int64_t* ignored = nullptr) {
+void check_classes(const Target* targets, std::size_t rows, std::size_t classes, const std::int64_t* ignored = nullptr) {
   for (std::size_t row = 0; row < rows; ++row) {
     const Target target = targets[row];
     if (std::cmp_greater_equal(+target, 0) && std::cmp_less(+target, classes)) [[likely]]

@@ -38,10 +38,8 @@ void tanh_forward(cpu::queue& queue, std::size_t count, T* output, const T* inpu
 }
 
 template <class T>
-void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* output) {
-  detail::elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
+void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  detail::elementwise(queue, count, detail::tanh_derivative{}, std::array{input_gradient}, std::array{output_gradient, output});
 }
 
 } // namespace cairn

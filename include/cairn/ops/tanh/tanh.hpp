@@ -13,7 +13,7 @@ void tanh_forward(detail::queue_without_this_op, std::size_t count, T* output, c
 
 // dx = dy (1 - y^2). The input gradient may lie on the output gradient.
 template <class T>
-void tanh_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient,
-                   const T* output_gradient, const T* output) = delete;
+void tanh_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* output) = delete;
 
 } // namespace cairn

@@ -23,8 +23,8 @@ constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
 
 // One attempt. Returns the extent; the largest number if there are too many buffers to try it.
 template <std::size_t Capacity>
-constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound,
-                                 std::size_t fence, std::size_t effort) {
+constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound, std::size_t fence,
+                                 std::size_t effort) {
   if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
   const std::size_t rounds = rounds_for(count, effort);
@@ -45,11 +45,9 @@ constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std:
                               std::size_t effort = 50'000) {
   plain_array<std::size_t, plus(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
-  for (const auto how :
-       {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
+  for (const auto how : {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
     if (best <= bound) break;
-    const std::size_t now =
-        arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
+    const std::size_t now = arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
     if (now >= best) continue;
     best = now;
     for (std::size_t i = 0; i < buffers.size(); ++i) offsets[i] = buffers[i].offset;

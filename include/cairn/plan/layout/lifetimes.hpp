@@ -47,7 +47,7 @@ struct lifetimes {
   std::size_t count = 0;
   plain_array<operands_of<holder>, plus(Ops, 1)> uses{};
   plain_array<holder, Windows> windows{}; // of the chain
-  holder output_buffer = 0; // this one became the output of others in place: it lies there, and counts no bytes
+  holder output_buffer = 0;               // this one became the output of others in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
@@ -57,8 +57,8 @@ template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t 
 class tracer {
 public:
   constexpr tracer(const chain& c, std::span<const op> ops, lifetimes<Ops, Buffers, Windows>& out)
-      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1),
-        sizes_(c.size() + 1) {}
+      : c_(c), ops_(ops), out_(out), values_(c.size() + 1), gradients_(c.size() + 1), tapes_(c.size() + 1), sizes_(c.size() + 1) {
+  }
   tracer(const tracer&) = delete;
   tracer& operator=(const tracer&) = delete;
 
@@ -96,9 +96,7 @@ private:
     b.birth = b.death = now_;
     return static_cast<holder>(regions + k);
   }
-  constexpr holder make(const bytes& b) {
-    return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_));
-  }
+  constexpr holder make(const bytes& b) { return b.per_sample == 0 && b.per_batch == 0 ? 0 : make(b.at(batch_)); }
   // The bytes of value k, worked out once.
   constexpr std::size_t bytes_of(std::size_t k) {
     if (sizes_.items[k] == 0) sizes_.items[k] = c_.value_bytes(k);
@@ -196,8 +194,7 @@ private:
 
 // All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows
 // come on top.
-template <std::size_t Stages, std::size_t Ops,
-          std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
+template <std::size_t Stages, std::size_t Ops, std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
           std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 constexpr lifetimes<Ops, Buffers, Windows> trace(const chain& c, std::span<const op> ops) {
   lifetimes<Ops, Buffers, Windows> out{};

@@ -14,8 +14,7 @@ namespace cairn::detail {
 template <std::size_t Capacity>
 class stack_first {
 public:
-  constexpr stack_first(buffer* buffers, std::size_t count, std::size_t fence)
-      : buffers_(buffers), count_(count), fence_(fence) {
+  constexpr stack_first(buffer* buffers, std::size_t count, std::size_t fence) : buffers_(buffers), count_(count), fence_(fence) {
     stack();
     order();
   }
@@ -113,8 +112,7 @@ private:
     const buffer& b = buffers_[i];
     other_.items[j] = static_cast<std::uint32_t>(i);
     floor_.items[j] = top;
-    for (std::size_t sort = 0; sort < 2; ++sort)
-      from_[sort].items[j] = static_cast<std::uint32_t>(rows_[sort].size);
+    for (std::size_t sort = 0; sort < 2; ++sort) from_[sort].items[j] = static_cast<std::uint32_t>(rows_[sort].size);
     rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
   }
 

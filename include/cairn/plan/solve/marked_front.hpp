@@ -64,14 +64,12 @@ struct marked_front {
   }
   // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
   // first ops, costs add up.
-  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own,
-                       std::size_t how) {
+  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
     join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
   }
   constexpr void finish() {
     if (low > Marks) return;
-    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes),
-        least_begin);
+    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
     for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
   }
 
@@ -103,8 +101,8 @@ private:
 
   // The inner loop of the compiler's solver. Where the parts stand in their own fronts is computed; a search would take
   // four times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
-  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more,
-                             const marked_front& lower, const need& own, std::uint16_t how) {
+  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
+                             const need& own, std::uint16_t how) {
     const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
     std::size_t bytes = own.bytes;
     if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;

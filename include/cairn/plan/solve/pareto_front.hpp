@@ -112,8 +112,8 @@ private:
   }
   void take(const Way& w) {
     if (!next_.empty() && w.cost >= next_.back().cost) return;
-    const bool replaces = !next_.empty() && (w.bytes == next_.back().bytes ||
-                                             (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
+    const bool replaces =
+        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
     if (replaces) next_.back() = w;
     else next_.push_back(w);
   }

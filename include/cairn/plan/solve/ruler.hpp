@@ -33,8 +33,7 @@ public:
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
-      : most(most_units), repeats_(find_repetition(entries, stages)),
-        borders_(stages + 2), height_(stages + 2),
+      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
     if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition

@@ -10,8 +10,8 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/plan/solve/catalogue.hpp>
+#include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
 #include <cairn/plan/solve/passage.hpp>
 #include <cairn/plan/solve/recurrence.hpp>

@@ -186,8 +186,7 @@ public:
       if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
 
       // What the backward of the stage below reads is kept from this forward on, and so serves as the checkpoint.
-      const bool overwrites =
-          e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
+      const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
       const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
@@ -197,8 +196,11 @@ public:
     division d{};
     splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
       if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}}, {s.first, end - 1, {s.how.owns, t}},
-           more, bytes, cost};
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
     });
     return d;
   }
@@ -212,8 +214,7 @@ private:
 
   // The backward of a stage while `beside` bytes live that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
-    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() +
-           e.backward_workspace;
+    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() + e.backward_workspace;
   }
 
   std::size_t stages_;
