@@ -86,6 +86,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <locale.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21034,6 +21035,16 @@ inline std::string csv_number(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
+// And back; false if the whole cell is no number. Not std::from_chars, of which libc++ has none for double before version 20,
+// and not strtod, which reads as the program's locale says.
+inline bool read_csv_number(const std::string& cell, double& value) {
+  static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  char* end = nullptr;
+  value = ::strtod_l(cell.c_str(), &end, numbers);
+  const bool begins_right = !cell.empty() && cell[0] != ' ' && cell[0] != '\t' && cell[0] != '+';
+  return begins_right && end == cell.c_str() + cell.size();
+}
+
 // A cell as RFC 4180 has it: in quotes where it holds something that ends a cell.
 inline std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -23335,9 +23346,7 @@ Metrics read_metrics(const std::string& file) {
     std::vector<double> values(names.size(), 0);
     bool right = cells.size() == names.size();
     for (std::size_t k = 0; right && k < cells.size(); ++k) {
-      const char* const end = cells[k].data() + cells[k].size();
-      const auto [read, fault] = std::from_chars(cells[k].data(), end, values[k]);
-      right = (fault == std::errc{} && read == end) || (k > 1 && cells[k].empty());
+      right = detail::read_csv_number(cells[k], values[k]) || (k > 1 && cells[k].empty());
     }
     if (!right || !(values[0] >= 0 && values[0] < 0x1p63))
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <span>
 
+#include <cairn/core/config.hpp>
+
 namespace cairn::detail {
 
 // A number of some bytes, at the speed of memory: equal bytes have equal numbers, and others have others but for a chance of

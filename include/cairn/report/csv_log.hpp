@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <locale.h>
 
 #include <cairn/core/error.hpp>
 #include <cairn/data/file.hpp>
@@ -35,6 +37,16 @@ inline std::string csv_number(double value) {
   if (std::isnan(value)) return "nan";
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+// And back; false if the whole cell is no number. Not std::from_chars, of which libc++ has none for double before version 20,
+// and not strtod, which reads as the program's locale says.
+inline bool read_csv_number(const std::string& cell, double& value) {
+  static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  char* end = nullptr;
+  value = ::strtod_l(cell.c_str(), &end, numbers);
+  const bool begins_right = !cell.empty() && cell[0] != ' ' && cell[0] != '\t' && cell[0] != '+';
+  return begins_right && end == cell.c_str() + cell.size();
 }
 
 // A cell as RFC 4180 has it: in quotes where it holds something that ends a cell.

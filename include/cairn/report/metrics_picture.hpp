@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -100,9 +98,7 @@ Metrics read_metrics(const std::string& file) {
     std::vector<double> values(names.size(), 0);
     bool right = cells.size() == names.size();
     for (std::size_t k = 0; right && k < cells.size(); ++k) {
-      const char* const end = cells[k].data() + cells[k].size();
-      const auto [read, fault] = std::from_chars(cells[k].data(), end, values[k]);
-      right = (fault == std::errc{} && read == end) || (k > 1 && cells[k].empty());
+      right = detail::read_csv_number(cells[k], values[k]) || (k > 1 && cells[k].empty());
     }
     if (!right || !(values[0] >= 0 && values[0] < 0x1p63))
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
