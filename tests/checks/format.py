@@ -6,6 +6,7 @@ left out. clang-tidy reads the headers through a few programs that use most of t
 """
 import argparse
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -42,6 +43,11 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--self-test", action="store_true", help="show that the check can fail")
     options = parser.parse_args()
+    for tool in ("clang_format", "clang_tidy"):  # they run in other folders
+        given = getattr(options, tool)
+        if given and (found := shutil.which(given)) is None:
+            parser.error(f"there is no {given}")
+        setattr(options, tool, given and str(pathlib.Path(found).absolute()))
     if options.write:
         subprocess.run([options.clang_format, "-i", *files()], cwd=ROOT, check=True)
         return
