@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,52 +22,47 @@ namespace cairn {
 class cpu {
 public:
   class queue;
-
-  struct options {
-    std::size_t threads = 1;
-  };
+  using options = device_options; // there is one cpu, whatever ordinal is asked for
 
   // A cpu queue has no future: what was put on it is done, and so is every event.
   struct event {};
 
-  // A block of bytes, 64-byte aligned, zero at first.
+  // A block of bytes, 64-byte aligned, zero at first. What nothing touches of a large one never becomes a page of the machine.
   class memory {
   public:
     memory() = default;
-    explicit memory(std::size_t bytes) : memory(bytes, unset{}) {
-      if (bytes > 0) std::memset(data_, 0, detail::align_up(bytes));
-    }
-    memory(memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    explicit memory(std::size_t bytes) : block_(zeros(bytes)), size_(bytes) {}
+    memory(memory&& other) noexcept : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     memory& operator=(memory&& other) noexcept {
-      std::swap(data_, other.data_);
+      std::swap(block_, other.block_);
       std::swap(size_, other.size_);
       return *this;
     }
-    ~memory() { ::operator delete(data_, std::align_val_t{alignment}); }
+    ~memory() { std::free(block_); }
 
-    std::byte* data() const { return data_; }
+    std::byte* data() const {
+      const auto address = reinterpret_cast<std::uintptr_t>(block_);
+      return reinterpret_cast<std::byte*>(address == 0 ? 0 : (address + alignment) / alignment * alignment);
+    }
     std::size_t size() const { return size_; }
 
   private:
-    friend class queue;
-    struct unset {};
-    memory(std::size_t bytes, unset) : data_(allocate(bytes)), size_(bytes) {}
-
-    static std::byte* allocate(std::size_t bytes) {
+    // calloc asks the system for large blocks, which are zeros without being written; aligned_alloc would have to write them.
+    static void* zeros(std::size_t bytes) {
       if (bytes == 0) return nullptr;
-      void* block = nullptr;
-      try {
-        block = ::operator new(detail::align_up(bytes), std::align_val_t{alignment});
-      } catch (const std::bad_alloc&) {
+      const std::size_t all = detail::align_up(bytes) + alignment;
+      void* const block = all < bytes ? nullptr : std::calloc(all, 1);
+      if (block == nullptr)
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
-      }
-      return static_cast<std::byte*>(block);
+      return block;
     }
 
-    std::byte* data_ = nullptr;
+    void* block_ = nullptr; // data() is inside, at the first multiple of the alignment behind its start
     std::size_t size_ = 0;
   };
+
+  using host_memory = memory;
 
   // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
   cpu();
@@ -77,7 +72,9 @@ public:
   ~cpu();
 
   queue& compute() { return *queue_; }
+  queue& transfers() { return *queue_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
+  host_memory staging(std::size_t bytes) { return memory(bytes); }
 
 private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
@@ -86,11 +83,13 @@ private:
 // Where ops are put. One thread at a time may use it.
 class cpu::queue {
 public:
+  static constexpr bool shares_memory = true;
+
   // What every thread has for packing and partial results during one op.
   static constexpr std::size_t scratch_bytes = 1_MiB;
 
   explicit queue(std::size_t threads)
-      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
+      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
 
   std::size_t threads() const { return threads_; }
@@ -118,12 +117,14 @@ public:
 
   event record() { return {}; }
   void wait(const event&) {}
+  bool reached(const event&) const { return true; }
+  void finish() const {}
 
 private:
   std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
-  memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine
+  memory scratch_;
   std::unique_ptr<detail::workers> workers_;
 };
 

@@ -9,6 +9,8 @@
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
+#include <cairn/ops/checksum/cpu.hpp>
+#include <cairn/ops/clip/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -25,3 +27,4 @@
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/tanh/cpu.hpp>
+#include <cairn/ops/transfer/cpu.hpp>

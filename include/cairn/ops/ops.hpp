@@ -11,6 +11,8 @@
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
+#include <cairn/ops/checksum/checksum.hpp>
+#include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
@@ -26,6 +28,7 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 
 namespace cairn {
 
@@ -41,6 +44,8 @@ namespace detail {
 
 template <class Queue, class T>
 concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
+  upload(queue, count, y, x);
+  download(queue, count, y, x);
   copy(queue, count, y, x);
   copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
@@ -86,6 +91,8 @@ template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
                                     const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
   squared_norm(queue, sum, x, count);
+  clip(queue, sum, sum, 1.0, 1.0);
+  checksum(queue, y, x, count);
   sgd(queue, count, y, y, x, of_sgd);
   adam(queue, count, y, y, y, x, of_adam);
 };
