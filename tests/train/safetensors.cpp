@@ -35,7 +35,8 @@ using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
 template <class T, class Owner>
 std::vector<T> all_weights(Owner& owner) {
   std::vector<T> out;
-  detail::for_all_weights(owner, [&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
+  auto all = detail::replica_access::weights(owner);
+  detail::for_all_weights(all, [&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
   return out;
 }
 

@@ -78,7 +78,7 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 //
 // It may have recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
 // started before is lost. It may have int local_size() const: how many of its ranks, this one included, run on this rank's
-// machine and share its cores; without it they all do.
+// machine and share its cores; without it they all do. It may have int local_rank() const: this rank's number among them.
 //
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
@@ -87,6 +87,14 @@ concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && d
                        detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
 namespace detail {
+
+// This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to follow each other.
+template <class C>
+int place_here(const C& comm) {
+  if constexpr (requires { int{comm.local_rank()}; }) return comm.local_rank();
+  else if constexpr (knows_its_machine<C>) return comm.rank() % static_cast<int>(comm.local_size());
+  else return comm.rank();
+}
 
 // How many ranks share this rank's machine.
 template <class C>

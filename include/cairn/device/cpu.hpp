@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,38 +27,42 @@ public:
   // A cpu queue has no future: what was put on it is done, and so is every event.
   struct event {};
 
-  // A block of bytes, 64-byte aligned, zero at first. What nothing touches of a large one never becomes a page of the machine.
+  // A block of bytes, 64-byte aligned, zero at first.
   class memory {
   public:
     memory() = default;
-    explicit memory(std::size_t bytes) : block_(zeros(bytes)), size_(bytes) {}
-    memory(memory&& other) noexcept : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    explicit memory(std::size_t bytes) : memory(bytes, unset{}) {
+      if (bytes > 0) std::memset(data_, 0, detail::align_up(bytes));
+    }
+    memory(memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     memory& operator=(memory&& other) noexcept {
-      std::swap(block_, other.block_);
+      std::swap(data_, other.data_);
       std::swap(size_, other.size_);
       return *this;
     }
-    ~memory() { std::free(block_); }
+    ~memory() { ::operator delete(data_, std::align_val_t{alignment}); }
 
-    std::byte* data() const {
-      const auto address = reinterpret_cast<std::uintptr_t>(block_);
-      return reinterpret_cast<std::byte*>(address == 0 ? 0 : (address + alignment) / alignment * alignment);
-    }
+    std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
 
   private:
-    // calloc asks the system for large blocks, which are zeros without being written; aligned_alloc would have to write them.
-    static void* zeros(std::size_t bytes) {
+    friend class queue;
+    struct unset {};
+    memory(std::size_t bytes, unset) : data_(allocate(bytes)), size_(bytes) {}
+
+    static std::byte* allocate(std::size_t bytes) {
       if (bytes == 0) return nullptr;
-      const std::size_t all = detail::align_up(bytes) + alignment;
-      void* const block = all < bytes ? nullptr : std::calloc(all, 1);
-      if (block == nullptr)
+      void* block = nullptr;
+      try {
+        block = ::operator new(detail::align_up(bytes), std::align_val_t{alignment});
+      } catch (const std::bad_alloc&) {
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
-      return block;
+      }
+      return static_cast<std::byte*>(block);
     }
 
-    void* block_ = nullptr; // data() is inside, at the first multiple of the alignment behind its start
+    std::byte* data_ = nullptr;
     std::size_t size_ = 0;
   };
 
@@ -89,7 +93,7 @@ public:
   static constexpr std::size_t scratch_bytes = 1_MiB;
 
   explicit queue(std::size_t threads)
-      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes),
+      : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
 
   std::size_t threads() const { return threads_; }
@@ -124,7 +128,7 @@ private:
   std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
-  memory scratch_;
+  memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine
   std::unique_ptr<detail::workers> workers_;
 };
 

@@ -115,6 +115,8 @@ template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std:
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
+  static_assert(!Trainer::is_apart, "trace_step: it looks at the host's clock before and after each op, which says nothing of a "
+                                    "device whose work is done later");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;

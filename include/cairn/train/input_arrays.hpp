@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -129,10 +130,33 @@ public:
     }
   }
 
+  // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
+  static constexpr tensor_layout tensors_at{Plan::inputs, Plan::to.sizes, Plan::batch};
+  static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
+  static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
+
+  template <step_inputs Inputs>
+  static void copy(const Inputs& given, std::size_t rows, std::byte* to) {
+    if constexpr (is_right<Inputs>()) {
+      const auto& all = as_arrays(given);
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto* const from = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        std::memcpy(to + place(k), from, expected(k).elements(rows) * Plan::to.sizes[expected(k).type]);
+      }
+    }
+  }
+  void take_copied(const std::byte* at) {
+    tensors_ = {at, tensors_at.offsets.data()};
+    constants_ = {at + tensors_at.size, constants_at.offsets.data()};
+  }
+
   tensors<const T> tensors_taken() const { return tensors_; }
   tensors<const T> constants_taken() const { return constants_; }
 
 private:
+  static constexpr std::size_t place(std::size_t k) {
+    return k < tensor_count ? tensors_at.offsets[k] : tensors_at.size + constants_at.offsets[k - tensor_count];
+  }
   static constexpr const tensor& expected(std::size_t k) {
     return k < tensor_count ? Plan::inputs[k] : Plan::constants[k - tensor_count];
   }

@@ -28,11 +28,14 @@ public:
 
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    next_ = 0;
     asks_to_stop_ = own.asks_to_stop;
-    if (!compares()) return;
-    facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
+    begin(comm, queue);
+  }
+  // The same if the queue writes the facts, where the host cannot.
+  void begin(Communicator& comm, Queue& queue) {
+    next_ = 0;
+    if (compares() && !go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
@@ -61,11 +64,18 @@ public:
   // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
   void compare(Communicator& comm, Queue& queue) {
     if (!compares()) return;
-    if (go_together()) wait(queue, 0);
-    else facts_pending_.wait(queue);
+    wait_for_facts(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
     asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
   }
+  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
+  void wait_for_facts(Queue& queue) {
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+  }
+  std::span<T> facts() const { return facts_; }
+  // Whether there are facts to compare: not of one rank, and not without gradients.
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   // Does a rank ask to stop? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
 
@@ -79,7 +89,6 @@ public:
 private:
   using pending_type = pending_of<Communicator, T, Queue>;
 
-  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
 
   std::span<const bucket> buckets_;
