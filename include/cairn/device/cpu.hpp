@@ -86,6 +86,8 @@ private:
 // Where ops are put. One thread at a time may use it.
 class cpu::queue {
 public:
+  static constexpr bool shares_memory = true;
+
   // What every thread has for packing and partial results during one op.
   static constexpr std::size_t scratch_bytes = 1_MiB;
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
@@ -115,8 +116,9 @@ protected:
   std::uint64_t settings() const {
     return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
   }
-  // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
+  // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
   void meet() {
+    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
     compare_builds(
         comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
         texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
@@ -127,7 +129,7 @@ protected:
     broadcast(comm(), compute(), std::as_writable_bytes(buffers()), root);
     for (std::size_t i = 0; i < updates_.states(); ++i)
       broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+    broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
   }
 
   static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
