@@ -84,7 +84,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 } // namespace
 
 TEST_CASE("handshake: ranks that were built alike and given the same meet") {
-  for (const std::size_t ranks : {1, 2, 3, 5}) {
+  for (const std::size_t ranks : {1UL, 2UL, 3UL, 5UL}) {
     CHECK(meeting(std::vector<told>(ranks)) == "");
     CHECK(meeting<plain_rank>(std::vector<told>(ranks)) == "");
   }

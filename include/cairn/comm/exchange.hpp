@@ -55,9 +55,9 @@ std::vector<T> of_all_ranks(C& comm, Queue& queue, const T& own) {
 }
 
 // Replaces these bytes of the host's memory by those of rank `root`. Where the device does not share that memory they are
-// exchanged piece by piece, so that every rank receives size() times as many as it needs and sets aside size() pieces: for a
-// text, and at the start of a job. (A broadcast on the host would be one more member to write, for nothing that is quick
-// or slow.)
+// exchanged piece by piece: every rank receives size() times as many as it needs, and sets aside size() pieces. It is for texts
+// and numbers between steps. The rejected alternative, a member that broadcasts on the host, is one more to write, and no step
+// needs it.
 template <class C, class Queue>
 void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
   if (comm.size() == 1 || bytes.empty()) return;
