@@ -129,6 +129,7 @@
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
+#include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
@@ -209,6 +210,7 @@
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
 #include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way

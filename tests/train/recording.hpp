@@ -346,6 +346,9 @@ public:
     return {true, own_->record()};
   }
   ticket broadcast(queue& compute, std::span<std::byte>, int) { return {true, compute.record()}; }
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { // the other rank has the same
+    std::copy(own.begin(), own.end(), std::copy(own.begin(), own.end(), all.begin()));
+  }
 
 private:
   // The other rank is like this one, so the facts of its step are too. Where they are is seen by their form: whole numbers,

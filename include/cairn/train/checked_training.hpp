@@ -136,7 +136,7 @@ struct training_diagnostic {
     if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
-    else if constexpr (communicator::steps != 5) return type_of<communicator>{};
+    else if constexpr (!communicator::is_right) return type_of<communicator>{};
     else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>

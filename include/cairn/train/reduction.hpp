@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -25,6 +26,13 @@ public:
       : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
 
   std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
+
+  // The most bytes that leave in one call.
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const bucket& b : buckets_) most = std::max(most, b.size());
+    return (facts_.size() + most) * sizeof(T);
+  }
 
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -139,8 +140,9 @@ protected:
   std::uint64_t settings() const {
     return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
   }
-  // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
+  // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
   void meet() {
+    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
     compare_builds(
         comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
         texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
@@ -151,7 +153,7 @@ protected:
     broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), root);
     for (std::size_t i = 0; i < updates_.states(); ++i)
       broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+    broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
   }
 
   static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
@@ -198,9 +200,7 @@ protected:
   // Waits for the device, and asks meanwhile whether the other ranks are still there.
   auto waiting() {
     return [this](const typename Device::event& event) {
-      wait_on_host(compute(), event, options_.deadline, [this] {
-        if constexpr (requires(communicator_type& c) { c.check(); }) comm().check();
-      });
+      wait_on_host(compute(), event, options_.deadline, [this] { tell_check(comm()); });
     };
   }
   // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
