@@ -17,7 +17,7 @@
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "apart.hpp"
+#include "apart_ops.hpp"
 #include "training.hpp"
 
 namespace apart {

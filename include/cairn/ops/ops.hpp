@@ -36,8 +36,8 @@ namespace cairn {
 // overload of each op whose first parameter is the device's queue. What an op computes is said where it is
 // declared, in ops/OP/OP.hpp.
 //
-// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A
-// trainer does not: a network needs only the ops that its layers call.
+// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A trainer says
+// which of the four groups below is not complete.
 //
 // Not required: that an op is a template, or that its bits are those of another device.
 namespace detail {

@@ -110,8 +110,8 @@ std::uint64_t checksum_of_header(const std::map<std::string, std::string>& metad
   return quick_checksum(std::as_bytes(std::span{all}));
 }
 
-// Every tensor of a trainer, where the host reads them: parameters and buffers by their own names, so that load_weights() and PyTorch find them; then the
-// optimizer's, as "optimizer/0/0.weight".
+// Every tensor of a trainer, where the host reads them: parameters and buffers by their own names, so that load_weights() and
+// PyTorch find them; then the optimizer's, as "optimizer/0/0.weight".
 template <class Weights>
 std::vector<safetensors_source> state_tensors(Weights& all) {
   std::vector<safetensors_source> out;

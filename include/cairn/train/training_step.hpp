@@ -65,10 +65,10 @@ protected:
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
   using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::lend, base::max_norm;
-  using base::target_bytes, base::waiting;
   using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_, base::loss_constants_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
+  using base::target_bytes, base::waiting;
   using typename base::communicator_type;
 
   static constexpr unwatched_step unwatched{};

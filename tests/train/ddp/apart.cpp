@@ -12,8 +12,8 @@
 #include <cairn/train/device_bytes.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../apart.hpp"
 #include "../apart_program.hpp"
+#include "../apart_ranks.hpp"
 #include "../training.hpp"
 
 using namespace cairn;
@@ -21,7 +21,8 @@ using namespace cairn;
 namespace {
 
 template <class Device, class Communicator, class Model, class... Options>
-using ranked = trainer<ddp<Model, Communicator, bucket_bytes<1024>, Options...>, CrossEntropyLoss, AdamW, batch<6>, float, Device>;
+using ranked =
+    trainer<ddp<Model, Communicator, bucket_bytes<1024>, Options...>, CrossEntropyLoss, AdamW, batch<6>, float, Device>;
 
 // What each of two ranks sees.
 template <class Model, class Device, class... Options>
@@ -196,6 +197,4 @@ TEST_CASE("ddp, memory apart, mutation: a bucket that is sent before its event i
 TEST_CASE("ddp, memory apart, mutation: an update before its sum is found") {
   CHECK(rank_has_other_bits<apart::skips::the_wait_of_the_update>());
 }
-TEST_CASE("ddp, memory apart: without a mutation nothing is found") {
-  CHECK_FALSE(rank_has_other_bits<apart::skips::nothing>());
-}
+TEST_CASE("ddp, memory apart: without a mutation nothing is found") { CHECK_FALSE(rank_has_other_bits<apart::skips::nothing>()); }

@@ -16,7 +16,7 @@
 #include <cairn/train/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../apart.hpp"
+#include "../apart_ops.hpp"
 #include "../apart_program.hpp"
 #include "../training.hpp"
 
