@@ -56,6 +56,14 @@
 #define CAIRN_KERNELS_OPTIMIZED 1
 #endif
 
+// The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler,
+// g++ makes the code of the host, and so gets the pragma; nvcc's own front end, which comes first, warns that it does not know it.
+#if defined(__NVCC__)
+#define CAIRN_UNROLL_4 _Pragma("nv_diag_suppress 1675") _Pragma("GCC unroll 4") _Pragma("nv_diag_default 1675")
+#else
+#define CAIRN_UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+
 // Set by the CMake component cairn::blas, which also links a CBLAS.
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0

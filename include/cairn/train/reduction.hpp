@@ -32,7 +32,7 @@ public:
     asks_to_stop_ = own.asks_to_stop;
     if (!compares()) return;
     facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+    if (!go_together()) static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored here
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
@@ -40,7 +40,7 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      pending_[next_] = comm.all_reduce(queue, sent);
+      static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
     }
   }
   // So many have left in this step.
