@@ -58,6 +58,17 @@ def headers(root):
     return sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp"))
 
 
+def cuda_headers(root):
+    """Those that need nvcc, in the same way."""
+    base = root / "include"
+    return sorted(path.relative_to(base).as_posix() for path in base.rglob("*.cuh"))
+
+
+def nvcc():
+    """The compiler of CUDA, or None."""
+    return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+
+
 def room(header):
     """The room of cairn/ROOM/..., or None for a header that stands in no room."""
     parts = header.split("/")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from house import COMPONENTS, WARNINGS, run
+from house import COMPONENTS, WARNINGS, nvcc, run
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PROJECTS = "tests/package"
@@ -167,9 +167,11 @@ def gcc_14(machine):
 
 
 def cuda(machine):
-    nvcc = tool("nvcc", "/usr/local/cuda/bin/nvcc")
-    # 1675: nvcc's front end does not know a pragma of g++, which reads the file after it.
-    machine.one_line("-std=c++20", "-diag-suppress", "1675", machine.source("cuda/train.cu"), compiler=nvcc, link=())
+    """A project of CUDA in C++20, with whatever CMake the machine has."""
+    compiler = nvcc()
+    if compiler is None:
+        raise LeftOut("there is no nvcc on this machine")
+    machine.installs_own_alone(machine.use("cuda", machine.install(), f"-DCMAKE_CUDA_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release"))
 
 
 PROFILE = """include(default)
