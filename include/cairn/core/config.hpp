@@ -10,9 +10,9 @@
 #elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ < 11
 #include "Cairn needs g++ 11 or clang 14, or newer ones: found an older g++"
 #elif __cplusplus < 201703L
-#include "Cairn needs C++20, found C++14 or older: compile with -std=c++20, or set CMAKE_CXX_STANDARD (nvcc: CMAKE_CUDA_STANDARD) to 20"
+#include "Cairn needs C++20, found C++14 or older: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
 #elif __cplusplus < 202002L
-#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD (nvcc: CMAKE_CUDA_STANDARD) to 20"
+#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD or CMAKE_CUDA_STANDARD to 20"
 #endif
 
 // The one header of single_include/ has everything that is here, and another copy of Cairn too.
@@ -64,8 +64,8 @@
 #define CAIRN_HOST_DEVICE
 #endif
 
-// The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler,
-// g++ makes the code of the host, and so gets the pragma; nvcc's own front end, which comes first, warns that it does not know it.
+// The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
+// g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
 #if defined(__NVCC__)
 #define CAIRN_UNROLL_4 _Pragma("nv_diag_suppress 1675") _Pragma("GCC unroll 4") _Pragma("nv_diag_default 1675")
 #else
