@@ -94,6 +94,7 @@
 #include <cairn/ops/dropout/dropout.hpp>                             // sets numbers to zero at random
 #include <cairn/ops/dropout/reference.hpp>                           // dropout as its formula says it
 #include <cairn/ops/elementwise/cpu.hpp>                             // elementwise on a cpu
+#include <cairn/ops/elementwise/elementwise.hpp>                     // a function of elements, for layers of one's own
 #include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu

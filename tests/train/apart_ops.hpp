@@ -117,6 +117,10 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identi
     cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(options));
   });
 }
+template <class F, class T, class... From>
+void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::elementwise(processor, count, f, at(to), at(from)...); });
+}
 template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {
   q.put([=, spoils = q.spoils()](cairn::cpu::queue&) {

@@ -111,6 +111,11 @@ void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<con
                    span_of(then.row_sums, c.rows)});
   cairn::matmul(q.real(), c, a, b, form, then);
 }
+template <class T, class F, class... From>
+void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
+  q.put("elementwise", {span_of(to, count), span_of(from, count)...});
+  cairn::elementwise(q.real(), count, f, to, from...);
+}
 // An activation's forward reads one array, its backward the output gradient and another one.
 template <class T, class Op>
 void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input, const Op& op) {

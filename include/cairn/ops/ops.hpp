@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/adam/adam.hpp>
@@ -15,6 +16,7 @@
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
 #include <cairn/ops/l1/l1.hpp>
@@ -32,8 +34,8 @@
 
 namespace cairn {
 
-// What a device must provide to run every layer, loss and optimizer of Cairn on elements of type T: an
-// overload of each op whose first parameter is the device's queue. What an op computes is said where it is
+// What a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its ops, on
+// elements of type T: an overload of each op whose first parameter is the device's queue. What an op computes is said where it is
 // declared, in ops/OP/OP.hpp.
 //
 // A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A trainer says
@@ -52,11 +54,20 @@ concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T
   add_matrix(queue, to, from, from);
 };
 
+// Any function of two elements.
+struct sum_of_two {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
 template <class Queue, class T>
 concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
                                    const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
+  elementwise(queue, count, sum_of_two{}, y, x, x);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
   gelu_forward(queue, count, y, x);

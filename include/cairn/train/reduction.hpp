@@ -43,7 +43,7 @@ public:
   // The same if the queue writes the facts, where the host cannot.
   void begin(Communicator& comm, Queue& queue) {
     next_ = 0;
-    if (compares() && !go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+    if (compares() && !go_together()) static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
@@ -51,7 +51,7 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      pending_[next_] = comm.all_reduce(queue, sent);
+      static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
     }
   }
   // So many have left in this step.
