@@ -43,7 +43,8 @@ public:
   // The same if the queue writes the facts, where the host cannot.
   void begin(Communicator& comm, Queue& queue) {
     next_ = 0;
-    if (compares() && !go_together()) static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
+    if (!compares() || go_together()) return;
+    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.

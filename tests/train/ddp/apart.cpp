@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/device_bytes.hpp>

@@ -9,6 +9,8 @@
 
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/net/with_input_gradient.hpp>
+#include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/device_bytes.hpp>
 #include <cairn/train/model.hpp>
