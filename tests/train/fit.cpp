@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstddef>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <cairn/train/ddp.hpp>
 #include <doctest/doctest.h>
 
+#include "apart_ops.hpp"
 #include "default_signals.hpp"
 #include "training.hpp"
 
@@ -171,4 +174,17 @@ TEST_CASE("fit: fast_dev_run makes one step, validates and writes nothing") {
   CHECK(all.why == "fast_dev_run");
   CHECK(train.steps() == 1);
   CHECK(seen.calls == std::vector<std::string>{"validate 0.0 1"});
+}
+
+TEST_CASE("fit: on a device whose work is done later, with a loader that fills its buffers again, all numbers are a cpu's") {
+  const digits d(50);
+  const auto history = [&]<class Device>(std::type_identity<Device>, std::size_t together) {
+    trainer<Net, CrossEntropyLoss, SGD, batch<8>, float, Device> t{SGD{.learning_rate = 0.1}, {.seed = 3}};
+    loader batches{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}};
+    recorded seen;
+    const fit_result all = fit(t, batches, {.max_epochs = 3, .accumulate_grad_batches = together, .handle_signals = false}, seen);
+    return std::pair{all.history, seen.losses};
+  };
+  for (const std::size_t together : {1U, 3U})
+    CHECK((history(std::type_identity<apart::device>{}, together) == history(std::type_identity<cpu>{}, together)));
 }

@@ -42,7 +42,7 @@ public:
       settings.done = std::min(before * run.rows(), run.samples_of_epoch());
       bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
     }
-    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.last_rate()}});
+    bar_->advance(run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
     if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
   }
 

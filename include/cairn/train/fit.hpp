@@ -119,23 +119,20 @@ private:
     const std::size_t size = run_.batches_.size();
     if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
-    double losses = 0, rows = 0; // of this step
+    losses_.clear(); // of this step
     for (const auto& batch : run_.batches_) {
       const std::size_t together = run_.options_.accumulate_grad_batches;
       const bool is_last = ++index % together == 0 || index == size;
       run_.rate_ = run_.train_.learning_rate();
-      const double loss = one_batch(batch, is_last);
-      const auto count = static_cast<double>(batch.rows());
-      losses += loss * count;
-      rows += count;
+      losses_.push_back({one_batch(batch, is_last), static_cast<double>(batch.rows())});
       if (!is_last) continue;
-      step_is_made(std::exchange(losses, 0.0), std::exchange(rows, 0.0));
+      step_is_made();
       if (!run_.why_.empty() && index != size) return;
     }
     epoch_is_over();
   }
   template <class Batch>
-  double one_batch(const Batch& batch, bool is_last) {
+  auto one_batch(const Batch& batch, bool is_last) {
     return with_inputs(batch.inputs, [&](const auto& all) {
       if constexpr (!Trainer::fused)
         if (!is_last) return run_.train_.accumulate(all, batch.targets);
@@ -143,19 +140,18 @@ private:
     });
   }
 
-  void step_is_made(double losses, double rows) {
+  void step_is_made() {
     ++run_.step_of_epoch_;
-    run_.loss_ = losses / rows;
-    run_.rows_ = static_cast<std::size_t>(rows);
-    run_.loss_sum_ += losses;
-    run_.row_sum_ += rows;
+    run_.rows_ = 0;
+    for (const auto& each : losses_) run_.rows_ += static_cast<std::size_t>(each.rows);
+    run_.step_is_over(losses_);
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
     each([this](auto& c) {
       if constexpr (requires { c.on_step(run_); }) c.on_step(run_);
     });
     if (run_.step() % run_.options_.log_every_n_steps == 0) {
       run_.metrics_.clear();
-      run_.add_metric("train_loss", run_.loss_);
+      run_.add_metric("train_loss", run_.loss());
       run_.add_metric("learning_rate", run_.rate_);
       each([this](auto& c) {
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
@@ -171,6 +167,7 @@ private:
 
   void epoch_is_over() {
     run_.metrics_.clear();
+    run_.read_losses();
     std::array<double, 2> sums{run_.loss_sum_, run_.row_sum_};
     sum_over_ranks(run_.train_, sums);
     run_.add_metric("train_loss", sums[0] / sums[1]);
@@ -212,6 +209,7 @@ private:
 
   std::tuple<Callbacks&...> callbacks_;
   run_type run_;
+  std::vector<typename run_type::late_loss> losses_;
   std::optional<stop_signals> signals_;
   std::vector<std::vector<metric_value>> history_;
 };

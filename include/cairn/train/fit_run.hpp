@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,9 @@ public:
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
   std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
   std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
-  double loss() const { return loss_; }                           // of this rank's last step, the mean over its micro-batches
+  double loss() const { return read_losses(), loss_; } // of this rank's last step, the mean over its micro-batches
+  // The same as far as it is known without waiting: on a device whose work is done later, that of the step before.
+  double known_loss() const { return loss_; }
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
@@ -77,6 +80,7 @@ public:
   // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
   state_notes notes() {
     state_notes out;
+    read_losses();
     std::array<double, 2> sums{loss_sum_, row_sum_};
     detail::sum_over_ranks(train_, sums);
     if (step_of_epoch_ > 0 && step_of_epoch_ < steps_in_epoch_) {
@@ -104,6 +108,31 @@ private:
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
         ranks_(detail::replica_access::comm(train).size()) {}
 
+  // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
+  // whose work is done later, sooner would be to wait for it.
+  struct late_loss {
+    typename Trainer::loss_type loss;
+    double rows;
+  };
+  void step_is_over(std::vector<late_loss>& its_losses) {
+    read_losses();
+    std::swap(late_, its_losses);
+    its_losses.clear();
+    if constexpr (std::is_same_v<typename Trainer::loss_type, double>) read_losses();
+  }
+  void read_losses() const {
+    if (late_.empty()) return;
+    double losses = 0, rows = 0;
+    for (const late_loss& each : late_) {
+      losses += static_cast<double>(each.loss) * each.rows;
+      rows += each.rows;
+    }
+    late_.clear();
+    loss_ = losses / rows;
+    loss_sum_ += losses;
+    row_sum_ += rows;
+  }
+
   Trainer& train_;
   Loader& batches_;
   fit_options options_;
@@ -113,10 +142,11 @@ private:
   std::size_t step_of_epoch_ = 0;
   std::size_t steps_in_epoch_ = 0;
   std::size_t rows_ = 0;
-  double loss_ = 0;
   double rate_ = 0;
-  double loss_sum_ = 0; // over the samples of this epoch
-  double row_sum_ = 0;
+  mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
+  mutable double loss_ = 0;
+  mutable double loss_sum_ = 0; // over the samples of this epoch
+  mutable double row_sum_ = 0;
   std::vector<metric_value> metrics_;
   std::string why_;
   bool interrupted_ = false;

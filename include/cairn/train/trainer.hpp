@@ -47,6 +47,7 @@ public:
   using base::fused, base::is_apart, base::output_shape;
   using typename base::communicator_type;
   using optimizer_type = Optimizer;
+  using loss_type = detail::loss_of_step<Device>; // what step() returns
   using typename base::options;
   using typename base::plan;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);

@@ -67,7 +67,7 @@ TEST_CASE("ddp, memory apart: every number that two ranks see has a cpu's bits")
 #ifdef CAIRN_LONG_TESTS
   same_bits<apart::Net, after_backward>();
   same_bits<checkpoint<recompute_all, apart::Net>>();
-  same_bits<checkpoint<budget_fraction<50>, apart::Net>>();
+  same_bits<checkpoint<budget_fraction<85>, apart::Net>>();
   same_bits<checkpoint<revolve<2>, apart::Net>>();
   same_bits<fused_update<apart::Net>>();
   same_bits<fused_update<checkpoint<sqrt_n, apart::Net>>>();

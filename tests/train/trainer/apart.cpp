@@ -59,7 +59,7 @@ TEST_CASE("trainer, memory apart: every number that a program sees has a cpu's b
 #ifdef CAIRN_LONG_TESTS
   same_bits<apart::Net>();
   same_bits<checkpoint<recompute_all, apart::Net>, double>();
-  same_bits<checkpoint<budget_fraction<50>, apart::Net>>();
+  same_bits<checkpoint<budget_fraction<85>, apart::Net>>();
   same_bits<checkpoint<revolve<2>, apart::Net>>();
   same_bits<fused_update<apart::Net>>();
   same_bits<fused_update<checkpoint<sqrt_n, apart::Net>>, double>();
