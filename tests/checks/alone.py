@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every header compiles alone, twice included, without a warning, with each compiler; one for CUDA with nvcc, where it is."""
+"""Every header compiles alone, twice included, without a warning, with each compiler that it is given; one for CUDA with nvcc, where it is."""
 from house import CUDA_HEADER, SPDX, compile_cuda, compile_text, component, cuda_headers, headers, nvcc, run, spread
 
 
