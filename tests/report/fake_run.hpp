@@ -29,6 +29,7 @@ struct fake_run {
   std::size_t step_of_epoch() const { return made; }
   std::size_t steps_in_epoch() const { return samples / step_samples; }
   double loss() const { return last_loss; }
+  double known_loss() const { return last_loss; }
   double learning_rate() const { return rate; }
   double last_rate() const { return rate; }
   std::size_t rows() const { return step_samples; }

@@ -44,7 +44,7 @@ TEST_CASE("sgd: the formula") {
 TEST_CASE("sgd: bits do not depend on how the span is cut") {
   const std::array<std::vector<float>, 3> all{steps<float>(-1, 1, 99), steps<float>(3, -1, 99), steps<float>(2, -3, 99)};
   const sgd_coefficients<float> c{0.3F, 0.1F, 0.9F, 0.7F, 0.01F, false};
-  CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, false>{c}, all));
-  CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, true>{c}, all));
-  CHECK(bits_ignore_cuts<1>(detail::sgd_element<float>{c}, std::array{all[0], all[2]}));
+  CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, false>{c, 0.3F}, all));
+  CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, true>{c, 0.3F}, all));
+  CHECK(bits_ignore_cuts<1>(detail::sgd_element<float>{c, 0.3F}, std::array{all[0], all[2]}));
 }
