@@ -36,18 +36,26 @@ struct training {
     if (all.size() == 40) f(named_parameter<float>{"0.weight", &weight, 0, 0, std::span(all).first(32), false});
     f(named_parameter<float>{all.size() == 40 ? "0.bias" : "1.running_mean", &bias, 0, 1, std::span(all).last(8), false});
   }
-  template <class F>
-  void for_each(F&& f) {
-    parts(numbers, f);
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    parts(buffer_numbers, f);
-  }
-  template <class F>
-  void for_each_optimizer_state(F&& f) {
-    for (std::size_t i = 0; i < 2; ++i) parts(moments[i], [&](const auto& q) { f(i, q); });
-  }
+  struct on_this_host {
+    training& own;
+    template <class F>
+    void for_each_parameter(F&& f) {
+      parts(own.numbers, f);
+    }
+    template <class F>
+    void for_each_buffer(F&& f) {
+      parts(own.buffer_numbers, f);
+    }
+    template <class F>
+    void for_each_of_state(std::size_t i, F&& f) {
+      parts(own.moments[i], f);
+    }
+    std::size_t states() const { return own.moments.size(); }
+    void give_back() const {}
+  };
+  using number = float;
+  on_this_host on_host() { return {*this}; }
+  on_this_host states_on_host() { return {*this}; }
   training_state state() const { return now; }
   void restore(const training_state& s) {
     const auto words = now.words;

@@ -276,9 +276,7 @@ struct replica_access {
   }
   template <class Trainer>
   static auto weights_and_states(Trainer& trainer) {
-    auto all = trainer.on_host();
-    for (std::size_t i = 0; i < trainer.updates_.states(); ++i) all.add_state(trainer.updates_.state(i));
-    return all;
+    return trainer.states_on_host();
   }
   template <class Trainer>
   static auto& comm(Trainer& trainer) {

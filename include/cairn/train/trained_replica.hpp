@@ -156,6 +156,12 @@ protected:
     broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
   }
 
+  auto states_on_host() {
+    auto all = this->on_host();
+    for (std::size_t i = 0; i < updates_.states(); ++i) all.add_state(updates_.state(i));
+    return all;
+  }
+
   static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
   queue& compute() { return replica_.device().compute(); }
 

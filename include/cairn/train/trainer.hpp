@@ -223,7 +223,7 @@ public:
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
-    auto all = detail::replica_access::weights_and_states(*this);
+    auto all = this->states_on_host();
     for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<T>& q) { f(i, q); });
     all.give_back();
   }
