@@ -4,17 +4,20 @@
 
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/bfloat16.hpp>      // the upper half of a float
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
 #include <cairn/core/error.hpp>         // what is thrown
 #include <cairn/core/explain.hpp>       // types made to be read in an error
+#include <cairn/core/float16.hpp>       // IEEE 754 binary16
 #include <cairn/core/fraction.hpp>      // a number as a template argument
 #include <cairn/core/memory.hpp>        // bytes and alignment
 #include <cairn/core/pack.hpp>          // a list of types, each at a position
 #include <cairn/core/plain_array.hpp>   // room for items, known to the compiler or at run time
 #include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
 #include <cairn/core/random_normal.hpp> // normal numbers from random_key
+#include <cairn/core/rounded_bits.hpp>  // a double as a number of 16 bits
 #include <cairn/core/shape.hpp>         // the extents of one sample
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
 #include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
