@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -90,6 +91,28 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   }
   blocks(f, element_block, to, from);
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
+}
+
+// The same of elements whose sums are kept in another type: f works on elements of that type, and what it leaves is rounded
+// once.
+template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
+void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 256;
+  alignas(64) wide own[Operands][piece];
+  std::array<wide*, Results> to{};
+  std::array<const wide*, Operands> from{};
+  for (std::size_t k = 0; k < Operands; ++k) from[k] = own[k];
+  for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
+  for (std::size_t begin = 0; begin < count; begin += piece) {
+    const std::size_t length = std::min(piece, count - begin);
+    for (std::size_t k = 0; k < Operands; ++k)
+      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
+    run_elements(set, f, length, to, from);
+    for (std::size_t k = 0; k < Results; ++k)
+      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+  }
 }
 
 // f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
