@@ -9,11 +9,8 @@ using namespace cairn;
 
 // As somebody would add a type of few bits.
 struct narrow {
+  using sum_type = float;
   unsigned short bits;
-};
-template <>
-struct cairn::detail::accumulated_as<narrow> {
-  using type = float;
 };
 
 template <class T>

@@ -12,21 +12,23 @@ namespace detail {
 template <class T>
 struct accumulated_as;
 
-template <>
-struct accumulated_as<float> {
-  using type = float;
+template <class T>
+  requires(std::is_same_v<T, float> || std::is_same_v<T, double>) //
+struct accumulated_as<T> {
+  using type = T;
 };
-template <>
-struct accumulated_as<double> {
-  using type = double;
+template <class T>
+  requires requires { typename T::sum_type; }
+struct accumulated_as<T> {
+  using type = typename T::sum_type;
 };
 
 } // namespace detail
 
 // The type in which sums of T are kept where they are stored: gradients of parameters, statistics of a batch; and what
 // lives from step to step: parameters, buffers, the optimizer's states. For float and double it is the type itself.
-// bfloat16 and float16 have float: bfloat16 has 8 bits of mantissa, so a sum of ones would stop at 256. Such a type gets a
-// specialization of detail::accumulated_as; integers have none.
+// bfloat16 and float16 have float: bfloat16 has 8 bits of mantissa, so a sum of ones would stop at 256. Such a type says it
+// by a member sum_type; integers have none.
 //
 // It is about what is stored. Within one call an op may add up in something wider, and most do in double.
 template <class T>

@@ -19,6 +19,8 @@ namespace cairn {
 // nearest, ties to even; what is too large becomes infinity, and NaN stays a (quiet) NaN of the same sign. Those from it
 // are exact.
 struct bfloat16 {
+  using sum_type = float; // see accumulated
+
   std::uint16_t bits;
 
   bfloat16() = default;
@@ -42,11 +44,6 @@ private:
 };
 
 static_assert(sizeof(bfloat16) == 2);
-
-template <>
-struct detail::accumulated_as<bfloat16> {
-  using type = float;
-};
 
 } // namespace cairn
 

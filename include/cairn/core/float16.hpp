@@ -17,6 +17,8 @@ namespace cairn {
 // There is no loss scaling: gradients of activations below 3e-8 become 0 and those above 65504 infinity, so a network that
 // torch trains with a GradScaler needs bfloat16 or float here.
 struct float16 {
+  using sum_type = float; // see accumulated
+
   std::uint16_t bits;
 
   float16() = default;
@@ -39,11 +41,6 @@ struct float16 {
 };
 
 static_assert(sizeof(float16) == 2);
-
-template <>
-struct detail::accumulated_as<float16> {
-  using type = float;
-};
 
 } // namespace cairn
 

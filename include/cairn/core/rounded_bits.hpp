@@ -17,26 +17,26 @@ constexpr std::uint16_t rounded_bits(double x) {
   constexpr int least = 2 - (1 << (Exponent - 1)); // the exponent of the smallest normal number
   constexpr auto infinity = static_cast<std::uint64_t>((1 << Exponent) - 1) << mantissa;
   const auto b = __builtin_bit_cast(std::uint64_t, x);
-  const auto sign = b >> 63 << 15;
+  const auto sign = static_cast<std::uint16_t>(b >> 63 << 15);
   const std::uint64_t fraction = b & 0xFFFFFFFFFFFFFU;
   const int exponent = static_cast<int>(b >> 52 & 0x7FFU) - 1023;
-  const auto with_sign = [sign](std::uint64_t magnitude) { return static_cast<std::uint16_t>(sign | magnitude); };
+  if (exponent == -1023) return sign; // 0, or a double far below all that is not 0 here
+  std::uint64_t magnitude = infinity;
   if (exponent == 1024) {
-    if (fraction == 0) return with_sign(infinity);
-    return with_sign(infinity | std::uint64_t{1} << (mantissa - 1) | fraction >> (52 - mantissa));
+    if (fraction != 0) magnitude |= std::uint64_t{1} << (mantissa - 1) | fraction >> (52 - mantissa);
+  } else {
+    // x is `whole` times 2^(exponent - 52). Its last `gone` bits go, more of them where the result is subnormal.
+    const std::uint64_t whole = fraction | std::uint64_t{1} << 52;
+    const int gone = 52 - mantissa + (exponent < least ? least - exponent : 0);
+    if (gone > 53) return sign; // less than half of the smallest number
+    const std::uint64_t half = std::uint64_t{1} << (gone - 1), rest = whole & ((half << 1) - 1);
+    std::uint64_t kept = whole >> gone;
+    if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;
+    // A carry out of the mantissa is one more in the exponent, which is right from subnormal to infinite.
+    kept += static_cast<std::uint64_t>(exponent < least ? 0 : exponent - least) << mantissa;
+    if (kept < infinity) magnitude = kept;
   }
-  if (exponent == -1023) return with_sign(0); // 0, or a double far below all that is not 0 here
-  // x is `whole` times 2^(exponent - 52). Its last `gone` bits go, more of them where the result is subnormal.
-  const std::uint64_t whole = fraction | std::uint64_t{1} << 52;
-  const int gone = 52 - mantissa + (exponent < least ? least - exponent : 0);
-  if (gone > 53) return with_sign(0); // less than half of the smallest number
-  const std::uint64_t half = std::uint64_t{1} << (gone - 1), rest = whole & ((half << 1) - 1);
-  std::uint64_t kept = whole >> gone;
-  if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;
-  // A carry out of the mantissa is one more in the exponent, which is right from subnormal to infinite.
-  const int above = exponent < least ? 0 : exponent - least;
-  const std::uint64_t magnitude = kept + (static_cast<std::uint64_t>(above) << mantissa);
-  return with_sign(magnitude < infinity ? magnitude : infinity);
+  return static_cast<std::uint16_t>(sign | magnitude);
 }
 
 } // namespace cairn::detail

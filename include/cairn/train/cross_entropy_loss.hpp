@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
@@ -76,7 +77,7 @@ struct CrossEntropyLoss {
     check(classes);
     const cross_entropy_options<T> options{.ignore_index = ignore_index,
                                            .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weight.data<T>()};
+                                           .class_weights = weight.size() == 0 ? nullptr : weight.data<accumulated<T>>()};
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 
