@@ -86,6 +86,8 @@
 #include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
+#include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
+#include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
 #include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
 #include <cairn/ops/copy/cpu.hpp>                                    // copy on a cpu
 #include <cairn/ops/cpu.hpp>                                         // every op on a cpu

@@ -7,7 +7,7 @@
 
 using cairn::bfloat16;
 
-TEST_CASE("bfloat16: every pattern becomes float and comes back; what lies between is rounded to the nearest, ties to even") {
+TEST_CASE("bfloat16: every pattern becomes float and comes back, and what lies between is rounded to the nearest, ties to even") {
   check_type_of_16_bits<bfloat16>();
   CHECK(patterns_that_change<bfloat16>(0x40) == 0);
   CHECK(wrong_roundings<bfloat16, float>(0x7F80) == 0);

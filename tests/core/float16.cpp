@@ -7,7 +7,7 @@
 
 using cairn::float16;
 
-TEST_CASE("float16: every pattern becomes float and comes back; what lies between is rounded to the nearest, ties to even") {
+TEST_CASE("float16: every pattern becomes float and comes back, and what lies between is rounded to the nearest, ties to even") {
   check_type_of_16_bits<float16>();
   CHECK(patterns_that_change<float16>(0x200) == 0);
   CHECK(wrong_roundings<float16, float>(0x7C00) == 0);

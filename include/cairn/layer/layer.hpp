@@ -100,7 +100,7 @@ struct backward_call {
 //   takes               how many tensors it takes from the front; those behind go past it untouched [1]
 //   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
 //                       input, that input has no gradient in memory [yes]
-//   parameters(in)      what is learnt, with names and initial values [none]
+//   parameters(in)      what is learnt, of the network's T, with names and initial values [none]
 //   buffers(in)         what is kept from step to step and is no parameter: statistics that forward moves, or a number that
 //                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]

@@ -30,8 +30,8 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. The
-// owner may move it on while backward runs, whenever a layer's gradients are finished.
+// Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
+// `start` on. The owner may move it on while backward runs, whenever a layer's gradients are finished.
 template <class T>
 struct gradient_place {
   T* start = nullptr;

@@ -43,7 +43,7 @@ void check() {
 
 } // namespace
 
-TEST_CASE("layer_norm: of 16-bit elements it is that of float, rounded once; statistics and sums are float") {
+TEST_CASE("layer_norm: of 16-bit elements it is that of float, rounded once, and statistics and sums are float") {
   check<bfloat16>();
   check<float16>();
 }

@@ -41,7 +41,7 @@ void check(transpose form) {
 
 } // namespace
 
-TEST_CASE("matmul: of 16-bit elements it is the product of floats, rounded once; as a sum not at all") {
+TEST_CASE("matmul: of 16-bit elements it is the product of floats, rounded once, and as a sum not at all") {
   for (const transpose form : {transpose::none, transpose::first, transpose::second}) {
     check<bfloat16>(form);
     check<float16>(form);
