@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A communicator of one's own, between the markers: it joins ranks through another one and counts what they exchange. Two
-// ranks train over it and end with the weights that they have without it.
+// ranks train over it and end with the weights that they have without it. It has what a communicator must have; of what it may
+// have (exchange, check, reserve, recover: comm/communicator.hpp) it needs nothing on a device whose memory the host shares.
 //
 // test:
 #include <array>

@@ -22,11 +22,11 @@ struct Scale {
   static constexpr reads backward_reads = reads::input;
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
   static constexpr tensor_list parameters(const arguments& in) { return {{"weight", {in[0].last()}, initial::constant(1)}}; }
-  static void forward(auto& /*queue*/, const auto& call) {
+  static void forward(cpu::queue&, const auto& call) {
     for (std::size_t i = 0, n = call.in(0).last(); i < call.rows * call.in(0).size(); ++i)
       call.outputs[0][i] = call.parameters[0][i % n] * call.inputs[0][i];
   }
-  static void backward(auto& /*queue*/, const auto& call) {
+  static void backward(cpu::queue&, const auto& call) {
     const std::size_t n = call.in(0).last();
     std::fill_n(call.gradients[0], n, 0);
     for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i) {

@@ -28,7 +28,7 @@ struct QuantileLoss {
   static constexpr bool takes = std::is_same_v<T, Target>;
   std::array<double, 1> settings() const { return {q}; }
   template <class T>
-  void run(auto& /*queue*/, const loss_call<T, T>& call) const {
+  void run(cpu::queue&, const loss_call<T, T>& call) const {
     const std::size_t n = call.rows * call.output_shape->size();
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) {

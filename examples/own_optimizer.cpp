@@ -25,7 +25,7 @@ struct Lion {
   std::size_t states() const { return 1; } // a mean of gradients
   std::array<double, 3> settings() const { return {betas[0], betas[1], weight_decay}; }
   template <class T>
-  void update(auto& /*queue*/, const update_call<T>& call) const {
+  void update(cpu::queue&, const update_call<T>& call) const {
     for (std::size_t i = 0; i < call.count; ++i) {
       const double gradient = call.scale * double(call.gradients[i]), mean = double(call.states[0][i]);
       const double towards = betas[0] * mean + (1 - betas[0]) * gradient;

@@ -86,6 +86,10 @@
 #include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
+#include <cairn/ops/checksum/checksum.hpp>                           // a number of the bits of an array
+#include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
+#include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
+#include <cairn/ops/clip/cpu.hpp>                                    // clip on a cpu
 #include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
 #include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
 #include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
@@ -95,6 +99,7 @@
 #include <cairn/ops/dropout/dropout.hpp>                             // sets numbers to zero at random
 #include <cairn/ops/dropout/reference.hpp>                           // dropout as its formula says it
 #include <cairn/ops/elementwise/cpu.hpp>                             // elementwise on a cpu
+#include <cairn/ops/elementwise/elementwise.hpp>                     // a function of elements, for layers of one's own
 #include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
@@ -124,10 +129,13 @@
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
 #include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
 #include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
+#include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
+#include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
+#include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
@@ -190,10 +198,12 @@
 #include <cairn/train/clip.hpp>                 // gradient clipping by norm
 #include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss
 #include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
+#include <cairn/train/device_bytes.hpp>         // all bytes of a trainer on its device, as a constant
 #include <cairn/train/early_stopping.hpp>       // a callback of fit that stops when a metric no longer improves
 #include <cairn/train/fit.hpp>                  // epochs, validation, callbacks: training as people know it
 #include <cairn/train/fit_run.hpp>              // a run of fit as its callbacks see it
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
+#include <cairn/train/host_copy.hpp>            // a device's numbers where the host may use them
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
@@ -206,6 +216,7 @@
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
 #include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way
@@ -215,17 +226,23 @@
 #include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
 #include <cairn/train/sgd.hpp>                  // SGD
 #include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
+#include <cairn/train/staging_slots.hpp>        // how batches get to a device whose memory is apart
 #include <cairn/train/step_facts.hpp>           // what decides a step, compared by the ranks
 #include <cairn/train/step_gradients.hpp>       // where gradients lie, and how they leave
 #include <cairn/train/step_guard.hpp>           // what becomes of a step that failed
+#include <cairn/train/step_loss.hpp>            // the loss of a step that may still be going on
+#include <cairn/train/step_outcomes.hpp>        // what steps tell when they are over
 #include <cairn/train/stop_signals.hpp>         // SIGTERM and Ctrl-C, noted
 #include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
+#include <cairn/train/trained_replica.hpp>      // a replica in training, without its steps
 #include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
 #include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
 #include <cairn/train/training_state.hpp>       // what a trainer is besides its tensors
 #include <cairn/train/training_step.hpp>        // how a trainer makes its steps
 #include <cairn/train/updates.hpp>              // an optimizer at work on the flat buffer
 #include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
+#include <cairn/train/wait_on_host.hpp>         // the one wait for a device, with a deadline
+#include <cairn/train/weights_on_host.hpp>      // parameters by name, where the host may use them
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 

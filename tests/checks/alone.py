@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Every header compiles alone, twice included, without a warning, with each compiler."""
-from house import SPDX, compile_text, component, headers, run, spread
+"""Every header compiles alone, twice included, without a warning, with each compiler; one for CUDA with nvcc, where it is."""
+from house import CUDA_HEADER, SPDX, compile_cuda, compile_text, component, cuda_headers, headers, nvcc, run, spread
 
 
 def faults(root, options):
     def attempt(job):
         compiler, header = job
-        said = compile_text(compiler, options, f"#include <{header}>\n#include <{header}>\n", "-fsyntax-only")
+        text = f"#include <{header}>\n#include <{header}>\n"
+        said = compile_cuda(options, text) if header.endswith(".cuh") else compile_text(compiler, options, text, "-fsyntax-only")
         return f"{header} alone with {compiler}:\n{said}" if said else None
 
     names = [name for name in headers(root) if component(name) in (None, *options.found)]
     for name in sorted(set(headers(root)) - set(names)):
         print(f"left out, as {component(name)} was not found: {name}")
-    return [fault for fault in spread(attempt, [(c, name) for c in options.compilers for name in names]) if fault]
+    jobs = [(c, name) for c in options.compilers for name in names]
+    if nvcc():
+        jobs += [("nvcc", name) for name in cuda_headers(root)]
+    elif cuda_headers(root):
+        print("left out, as nvcc was not found:", *cuda_headers(root))
+    return [fault for fault in spread(attempt, jobs) if fault]
 
 
 if __name__ == "__main__":
@@ -22,4 +28,8 @@ if __name__ == "__main__":
         ({"include/cairn/core/size.hpp": SPDX + "#pragma once\ninline int size(long n) { return n; }\n"},
          r"size.hpp alone"),
         ({"include/cairn/core/size.hpp": SPDX + "struct size {};\n"}, r"size.hpp alone"),
-    ])
+        *([({"include/cairn/device/stream.cuh": CUDA_HEADER.replace("#pragma once", "")}, r"stream.cuh alone with nvcc"),
+           ({"include/cairn/device/stream.cuh": CUDA_HEADER.replace("return 2", "int unused; return 2")}, r"stream.cuh alone with nvcc"),
+           ({"include/cairn/device/stream.cuh": CUDA_HEADER.replace("__device__", "__host__").replace("int x", "long x")},
+            r"stream.cuh alone with nvcc")] if nvcc() else []),
+    ], small={"include/cairn/device/stream.cuh": CUDA_HEADER})

@@ -59,5 +59,8 @@ if __name__ == "__main__":
         ({"include/cairn/core/size.hpp": header + "// " + "wide " * 26}, r"size.hpp:\d+: 133 columns, at most 130"),
         ({"include/cairn/core/size.hpp": SPDX}, r"size.hpp: no #pragma once"),
         ({"include/cairn/core/size_utils.hpp": header}, r"size_utils.hpp: a name"),
+        ({"include/cairn/core/size.cuh": header + "\n" * 400}, r"size.cuh: 40\d lines, at most 400"),
+        ({"include/cairn/core/size.cuh": SPDX}, r"size.cuh: no #pragma once"),
+        ({"tests/core/size.cu": "int n;\n"}, r"size.cu: the first line"),
         ({"tests/core/size.cpp": SPDX + f"// {slash}home{slash}ann{slash}data\n"}, r"size.cpp:2: a path"),
     ])

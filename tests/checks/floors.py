@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON."""
-from house import FLOORS, SPDX, headers, includes, room, run
+"""Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON.
+
+What needs nvcc is a .cuh, and no .hpp includes one, nor a header of CUDA."""
+import re
+
+from house import CUDA_HEADER, FLOORS, SPDX, cuda_headers, headers, includes, room, run
 
 # Each of these costs a compiler a few milliseconds; <algorithm>, <vector> or <functional> cost a hundred.
 LIGHT = {
@@ -8,6 +12,8 @@ LIGHT = {
     "tuple", "type_traits", "utility",
 }
 LIGHT_ROOMS = {"core", "plan"}
+ROOFS = ("cairn/cairn.hpp", "cairn/cairn_cuda.cuh")
+OF_CUDA = re.compile(r"(.*\.cuh|cuda\w*|cublas\w*|nccl)(\.h)?$|(cub|thrust|cuda)/.*")
 # What plans at run time throws and grows lists, and normal numbers need a logarithm; what plans a constant includes none
 # of these.
 HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp", "string"),
@@ -19,10 +25,10 @@ HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp
 
 def faults(root, _options=None):
     found = []
-    for header in headers(root):
+    for header in headers(root) + cuda_headers(root):
         here = room(header)
         if here is None:
-            if header != "cairn/cairn.hpp":
+            if header not in ROOFS:
                 found.append(f"{header}: a header stands in a room, or is the roof")
             continue
         if here not in FLOORS:
@@ -30,6 +36,8 @@ def faults(root, _options=None):
             continue
         for line, name in includes(root / "include" / header):
             at, target = f"{header}:{line}", name.strip('<>"')
+            if header.endswith(".hpp") and OF_CUDA.match(target):
+                found.append(f"{at}: includes {name}; only a .cuh may")
             if name.startswith('"'):
                 found.append(f"{at}: includes {name}; write <cairn/room/file.hpp>")
             elif target.startswith("cairn/"):
@@ -58,4 +66,9 @@ if __name__ == "__main__":
         ({"include/cairn/net/pair.hpp": SPDX + "#include <cairn/cairn.hpp>\n"}, r"pair.hpp:2: includes the roof"),
         ({"include/cairn/attic/box.hpp": SPDX}, r"attic/box.hpp: no floor"),
         ({"include/cairn/loose.hpp": SPDX}, r"loose.hpp: a header stands in a room"),
-    ])
+        ({"include/cairn/loose.cuh": SPDX}, r"loose.cuh: a header stands in a room"),
+        ({"include/cairn/device/gpu.cuh": SPDX + "#include <cairn/net/pair.hpp>\n"}, r"gpu.cuh:2: device/ .* net/"),
+        ({"include/cairn/device/gpu.cuh": SPDX + "#include <cairn/cairn_cuda.cuh>\n"}, r"gpu.cuh:2: includes the roof"),
+        ({"include/cairn/net/pair.hpp": SPDX + "#include <cairn/device/gpu.cuh>\n"}, r"pair.hpp:2: .*only a .cuh may"),
+        ({"include/cairn/net/pair.hpp": SPDX + "#include <cuda_runtime.h>\n"}, r"pair.hpp:2: .*only a .cuh may"),
+    ], small={"include/cairn/device/stream.cuh": CUDA_HEADER.replace("#include", "#include <cuda_runtime.h>\n#include", 1)})

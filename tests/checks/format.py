@@ -61,8 +61,9 @@ def main():
         (root / ".clang-format").write_text((ROOT / ".clang-format").read_text())
         (root / "right.cpp").write_text("int f(int x) { return x; }\n")
         (root / "wrong.cpp").write_text("int  f( int x ){return x;}\n")
-        if len(wrongly_laid_out(options.clang_format, root, ["right.cpp", "wrong.cpp"])) != 1:
-            wrong.append("expected wrong.cpp to be found, and only that")
+        (root / "wrong.cuh").write_text("__device__ int  f( int x ){return x;}\n")
+        if len(wrongly_laid_out(options.clang_format, root, ["right.cpp", "wrong.cpp", "wrong.cuh"])) != 2:
+            wrong.append("expected wrong.cpp and wrong.cuh to be found, and only those")
         (root / ".clang-tidy").write_text((ROOT / ".clang-tidy").read_text())
         (root / "wrong.cpp").write_text("double half(int x) { return x / 2; }\n")
         if options.clang_tidy and not any("bugprone-integer-division" in line

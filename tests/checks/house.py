@@ -34,6 +34,10 @@ WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Ws
 
 SPDX = "// SPDX-License-Identifier: MIT\n"
 
+# A right header for nvcc, of the self-tests that need one.
+CUDA_HEADER = SPDX + ("#pragma once\n\n#include <cairn/core/size.hpp>\n\nnamespace cairn {\n"
+                      "__device__ inline int twice(int x) { return 2 * x; }\n} // namespace cairn\n")
+
 # The right house of the self-tests.
 SMALL_HOUSE = {
     "include/cairn/cairn.hpp": SPDX + "#pragma once\n\n#include <cairn/core/config.hpp> // macros\n"
@@ -56,6 +60,17 @@ def headers(root):
     """All headers of the library that a C++ compiler can read, as paths relative to include/."""
     base = root / "include"
     return sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp"))
+
+
+def cuda_headers(root):
+    """Those that need nvcc, in the same way."""
+    base = root / "include"
+    return sorted(path.relative_to(base).as_posix() for path in base.rglob("*.cuh"))
+
+
+def nvcc():
+    """The compiler of CUDA, or None."""
+    return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 
 def room(header):
@@ -91,6 +106,17 @@ def compile_text(compiler, options, text, *arguments):
     except subprocess.TimeoutExpired:  # g++ 12 can lose itself in faulty templates
         return "the compiler was not done after a minute"
     return "" if result.returncode == 0 else "\n".join(result.stderr.splitlines()[:12]) or "the compiler failed"
+
+
+def compile_cuda(options, text, *arguments):
+    """What nvcc says first about a text of CUDA, its warnings and those of its host compiler too; empty when it is content."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "text.cu"
+        source.write_text(text)
+        command = [nvcc(), "-std=c++20", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wconversion,-Wshadow,-Werror",
+                   *options.flags, *arguments, "-c", source, "-o", f"{folder}/made"]
+        result = subprocess.run(command, capture_output=True, text=True)
+    return "" if result.returncode == 0 else "\n".join((result.stderr + result.stdout).splitlines()[:12]) or "nvcc failed"
 
 
 def run(faults, broken, more=None, small=None):

@@ -25,6 +25,7 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   add(q, 2, y, x, x);
   add_matrix(q, to, from, from);
   matmul(q, to, from, from, transpose::second, {});
+  elementwise(q, 2, [](T a, T b) { return a * b; }, y, x, x);
   relu_forward(q, 2, y, x);
   relu_backward(q, 2, y, x, x);
   gelu_forward(q, 2, y, x);

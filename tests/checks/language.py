@@ -2,12 +2,15 @@
 """A compiler that is told of C++17 or C++14, or is too old, says one sentence about it and nothing after it.
 
 Whichever header is included first: each one of the library either means nothing that C++17 does not know, or gives one
-error, which is ours. An older compiler is played by one that says so of itself.
+error, which is ours. An older compiler is played by one that says so of itself. nvcc, where it is, reads what is for CUDA.
 """
+import os
+import pathlib
 import re
 import subprocess
+import tempfile
 
-from house import SPDX, component, headers, run, spread
+from house import CUDA_HEADER, SPDX, component, cuda_headers, headers, nvcc, run, spread
 
 OLDER = {"g++": ["-U__GNUC__", "-D__GNUC__=10"], "clang": ["-U__clang_major__", "-D__clang_major__=13"]}
 
@@ -17,8 +20,17 @@ MOST_LINES = 12
 
 def says(compiler, options, header, *how):
     """Errors of a program with this header, and all lines."""
+    text = f"#include <{header}>\n"
+    if compiler == nvcc():
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "text.cu"
+            source.write_text(text)
+            result = subprocess.run([compiler, *options.flags, *how, "-ptx", "-o", os.devnull, source], capture_output=True, text=True)
+        # What the host's preprocessor says it says for the device, and where there is no error for the host.
+        lines = list(dict.fromkeys((result.stderr + result.stdout).splitlines()))
+        return [line for line in lines if re.search(r"\berror: ", line)], lines
     result = subprocess.run([compiler, *options.flags, *how, "-fsyntax-only", "-x", "c++", "-"],
-                            input=f"#include <{header}>\n", capture_output=True, text=True)
+                            input=text, capture_output=True, text=True)
     return re.findall(r"\berror: .*", result.stderr), result.stderr.splitlines()
 
 
@@ -41,6 +53,9 @@ def faults(root, options):
                  (compiler, "cairn/core/config.hpp", ["-std=c++20", *OLDER[kind]], f"found an older {kind}")]
         jobs += [(compiler, header, ["-std=c++17"], "Cairn needs C++20, found C++17: compile with -std=c++20")
                  for header in headers(root) if component(header) is None]
+    if nvcc():
+        jobs += [(nvcc(), header, ["-std=c++17"], "Cairn needs C++20, found C++17: compile with -std=c++20")
+                 for header in ["cairn/core/config.hpp", *cuda_headers(root)]]
     return [fault for fault in spread(attempt, jobs) if fault]
 
 
@@ -60,4 +75,6 @@ if __name__ == "__main__":
         (config(RIGHT.replace("C++14 or older", "C++14")), r"found C\+\+14 or older', found 1"),
         ({"include/cairn/core/size.hpp": SPDX + "#pragma once\ntemplate <class T>\nconcept sized = requires(T x) { x.size(); };\n"},
          r"size.hpp with .*, found [1-9]"),
-    ], small=config(RIGHT))
+        *([({"include/cairn/device/stream.cuh": SPDX + "template <class T>\nconcept sized = requires(T x) { x.size(); };\n"},
+            r"stream.cuh with .*nvcc -std=c\+\+17: expected one error")] if nvcc() else []),
+    ], small={**config(RIGHT), "include/cairn/device/stream.cuh": CUDA_HEADER.replace("size.hpp", "config.hpp")})

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Tests mirror headers: include/cairn/ROOM/x.hpp has tests/ROOM/x.cpp, and the other way round.
+"""Tests mirror headers: include/cairn/ROOM/x.hpp has tests/ROOM/x.cpp, x.cuh has x.cu, and the other way round.
 
-A folder below a room (one operation and its backends) is mirrored as a whole: by tests/ROOM/FOLDER/*.cpp. A header in
+A folder below a room (one operation and its backends) is mirrored as a whole: by tests/ROOM/FOLDER/*.cpp
+or, for what needs nvcc, *.cu. A header in
 which no function does anything needs no test: what it declares shows in the tests of those who use it, and what its
 static_asserts say in tests/compile_fail/.
 """
 import pathlib
 import re
 
-from house import FLOORS, SPDX, headers, room, run
+from house import CUDA_HEADER, FLOORS, SPDX, cuda_headers, headers, room, run
 
 # Headers without a test of their own, and why.
 EXEMPT = {}
 
 
 def mirror(path):
-    """ROOM/x or, below a room, ROOM/FOLDER."""
-    return "/".join(pathlib.PurePosixPath(path).with_suffix("").parts[:2])
+    """ROOM/x or, below a room, ROOM/FOLDER; of what nvcc compiles with the suffix .cu."""
+    path = pathlib.PurePosixPath(path)
+    return "/".join(path.with_suffix("").parts[:2]) + (".cu" if path.suffix in (".cu", ".cuh") else "")
 
 
 def only_declares(text):
@@ -30,20 +32,29 @@ def only_declares(text):
 
 def faults(root, _options=None):
     tested, busy = {}, {}
-    for header in filter(room, headers(root)):
+    for header in filter(room, headers(root) + cuda_headers(root)):
         tested[mirror(header.removeprefix("cairn/"))] = header
         if not only_declares((root / "include" / header).read_text()):
             busy[mirror(header.removeprefix("cairn/"))] = header
     tests = {}
     for name in FLOORS:
         folder = root / "tests" / name
-        for path in sorted(folder.rglob("*.cpp")):
+        for path in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.cu")]):
             tests[mirror(path.relative_to(root / "tests"))] = path.relative_to(root).as_posix()
 
-    found = [f"{header}: has no test, expected tests/{key}.cpp or tests/{key}/*.cpp"
-             for key, header in busy.items() if key not in tests and key not in EXEMPT]
-    found += [f"{path}: mirrors no header, expected include/cairn/{key}.hpp or include/cairn/{key}/"
-              for key, path in tests.items() if key not in tested]
+    def expected(key, kind, of_cuda):
+        stem = key.removesuffix(".cu")
+        return f"{stem}{of_cuda if stem != key else kind}", f"{stem}/"
+
+    found = []
+    for key, header in busy.items():
+        if key not in tests and key not in EXEMPT:
+            file, folder = expected(key, ".cpp", ".cu")
+            found.append(f"{header}: has no test, expected tests/{file} or tests/{folder}*{pathlib.PurePath(file).suffix}")
+    for key, path in tests.items():
+        if key not in tested:
+            file, folder = expected(key, ".hpp", ".cuh")
+            found.append(f"{path}: mirrors no header, expected include/cairn/{file} or include/cairn/{folder}")
     found += [f"mirror.py: {key} is exempt for no reason" for key in EXEMPT
               if root.joinpath("tests/checks/mirror.py").exists() and (key in tests or key not in tested)]
     return found
@@ -62,4 +73,8 @@ if __name__ == "__main__":
         ({"include/cairn/ops/sum/cpu.hpp": SPDX + BUSY}, r"ops/sum/cpu.hpp: has no test"),
         ({"tests/net/triple.cpp": SPDX}, r"tests/net/triple.cpp: mirrors no header"),
         ({"tests/net/mean/cpu.cpp": SPDX}, r"tests/net/mean/cpu.cpp: mirrors no header"),
-    ], small={"include/cairn/net/row.hpp": SPDX + IDLE})
+        ({"tests/device/stream.cu": None}, r"device/stream.cuh: has no test, expected tests/device/stream.cu"),
+        ({"tests/device/stream.cu": None, "tests/device/stream.cpp": SPDX}, r"device/stream.cuh: has no test"),
+        ({"include/cairn/ops/sum/cuda.cuh": SPDX + BUSY}, r"ops/sum/cuda.cuh: has no test, expected .* tests/ops/sum/\*.cu"),
+        ({"tests/core/size.cu": SPDX}, r"tests/core/size.cu: mirrors no header, expected include/cairn/core/size.cuh"),
+    ], small={"include/cairn/net/row.hpp": SPDX + IDLE, "include/cairn/device/stream.cuh": CUDA_HEADER, "tests/device/stream.cu": SPDX})

@@ -1,35 +1,51 @@
 # SPDX-License-Identifier: MIT
 """Two translation units that include everything link into one program: nothing is defined twice.
 
-They include it in opposite orders, so that no header can count on another having been there before.
+They include it in opposite orders, so that no header can count on another having been there before. What is for CUDA joins
+them in two units of nvcc, where it is.
 """
 import pathlib
 import subprocess
 import tempfile
 
-from house import SPDX, WARNINGS, component, headers, run, spread
+from house import CUDA_HEADER, SPDX, WARNINGS, component, cuda_headers, headers, nvcc, run, spread
+
+
+def units(names, suffix):
+    everything = "".join(f"#include <{name}>\n" for name in names)
+    return {
+        f"first{suffix}": everything + "int second();\nint main() { return second() == 2 ? 0 : 1; }\n",
+        f"second{suffix}": "".join(reversed(everything.splitlines(True))) + "int second();\nint second() { return 2; }\n",
+    }
+
+
+def linked(units, compile_unit, link):
+    """The faults of a program made of the units by two commands."""
+    with tempfile.TemporaryDirectory() as folder:
+        def call(command):
+            result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            return [f"odr: {(result.stderr + result.stdout).strip()}"] if result.returncode else []
+
+        def compiled(unit):
+            (pathlib.Path(folder) / unit).write_text(units[unit])
+            return call([*compile_unit, "-c", unit])
+
+        found = [fault for said in spread(compiled, units) for fault in said]
+        found = found or call([*link[:1], *[unit.split(".")[0] + ".o" for unit in units], "-o", "program", *link[1:]])
+        if not found and subprocess.run([f"{folder}/program"], timeout=60).returncode != 0:
+            found = ["odr: the program did not end well"]
+    return found
 
 
 def faults(root, options):
+    compiler = options.compilers[0]
     names = [name for name in headers(root) if component(name) in (None, *options.found)]
-    everything = "".join(f"#include <{name}>\n" for name in names)
-    units = {
-        "first.cpp": everything + "int second();\nint main() { return second() == 2 ? 0 : 1; }\n",
-        "second.cpp": "".join(reversed(everything.splitlines(True))) + "int second();\nint second() { return 2; }\n",
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        def call(command):
-            result = subprocess.run([options.compilers[0], *command], cwd=folder, capture_output=True, text=True)
-            return [f"odr: {result.stderr.strip()}"] if result.returncode else []
-
-        def compile_unit(unit):
-            (pathlib.Path(folder) / unit).write_text(units[unit])
-            return call([*WARNINGS, *options.flags, "-c", unit])
-
-        found = [fault for said in spread(compile_unit, units) for fault in said]
-        found = found or call(["-pthread", "first.o", "second.o", "-o", "program", *options.link])
-        if not found and subprocess.run([f"{folder}/program"], timeout=60).returncode != 0:
-            found = ["odr: the program did not end well"]
+    found = linked(units(names, ".cpp"), [compiler, *WARNINGS, *options.flags], [compiler, "-pthread", *options.link])
+    of_cuda = cuda_headers(root)
+    if of_cuda and nvcc():
+        found += linked(units(of_cuda, ".cu"), [nvcc(), "-std=c++20", *options.flags], [nvcc()])
+    elif of_cuda:
+        print("left out, as nvcc was not found:", *of_cuda)
     return found
 
 
@@ -43,4 +59,7 @@ if __name__ == "__main__":
          r"multiple definition of"),
         ({"include/cairn/core/other.hpp": SPDX + "#pragma once\nnamespace cairn {\nstruct pair {};\n}\n"},
          r"redefinition of"),
-    ], more)
+        *([({"include/cairn/device/stream.cuh": CUDA_HEADER.replace("__device__ inline", "")}, r"multiple definition of `cairn::twice"),
+           ({"include/cairn/device/stream.cuh": CUDA_HEADER.replace("int twice", "in twice")}, r"odr: [^$]*stream.cuh")]
+          if nvcc() else []),
+    ], more, small={"include/cairn/device/stream.cuh": CUDA_HEADER})

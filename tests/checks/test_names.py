@@ -13,7 +13,8 @@ def faults(root, _options=None):
     found = []
     for room in FLOORS:
         seen = {}
-        for path in sorted((root / "tests" / room).rglob("*.cpp")):
+        folder = root / "tests" / room
+        for path in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.cu")]):
             text, name = path.read_text(), path.relative_to(root).as_posix()
             for case in CASE.finditer(text):
                 at = f"{name}:{text.count(chr(10), 0, case.start(1)) + 1}"
@@ -32,4 +33,6 @@ if __name__ == "__main__":
         ({"tests/core/size.cpp": SPDX + 'TEST_CASE_TEMPLATE("in "\n    "[0, 1)", T, int) {}\n'},
          r"size.cpp:2: 'in \[0, 1\)'"),
         ({"tests/core/size.cpp": SPDX + 'TEST_CASE("one") {}\nTEST_CASE("One") {}\n'}, r"size.cpp:3: 'One' is also"),
+        ({"tests/core/size.cpp": SPDX + 'TEST_CASE("one") {}\n', "tests/core/size.cu": SPDX + 'TEST_CASE("one") {}\n'},
+         r"size.cu:2: 'one' is also"),
     ])

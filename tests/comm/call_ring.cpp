@@ -85,6 +85,21 @@ TEST_CASE("call_ring: an empty call has one piece, so that it can be over") {
   CHECK(ring.finish(piece));
 }
 
+TEST_CASE("call_ring: the pieces of an exchange together are what every rank gives, for every rank") {
+  call_ring ring(2, 2);
+  const std::size_t count = call_ring::piece_bytes + 5;
+  const std::vector<char> given[2]{std::vector<char>(count, 'a'), std::vector<char>(count, 'b')};
+  std::vector<char> got[2]{std::vector<char>(2 * count), std::vector<char>(2 * count)};
+  for (const int rank : {0, 1}) ring.post(rank, {rank_call::kind::exchange, 0, got[rank].data(), count, given[rank].data()});
+  REQUIRE(ring.publish(0) == 2);
+  call_ring::piece piece;
+  while (ring.take(1, piece)) ring.carry_out(piece);
+  std::vector<char> expected = given[0];
+  expected.insert(expected.end(), given[1].begin(), given[1].end());
+  CHECK(got[0] == expected);
+  CHECK(got[1] == expected);
+}
+
 TEST_CASE("call_ring: calls match in kind, size and root, not in address") {
   std::vector<float> one(1);
   std::vector<float> two(2);
@@ -94,4 +109,7 @@ TEST_CASE("call_ring: calls match in kind, size and root, not in address") {
   CHECK_FALSE(rank_call{rank_call::kind::broadcast, 0, nullptr, 1}.matches({rank_call::kind::broadcast, 1, nullptr, 1}));
   CHECK(sum_of(two).text() == "all_reduce of 2 float");
   CHECK(rank_call{rank_call::kind::broadcast, 1, nullptr, 8}.text() == "broadcast of 8 bytes from rank 1");
+  const rank_call exchange{rank_call::kind::exchange, 0, nullptr, 8};
+  CHECK(exchange.text() == "exchange of 8 bytes");
+  CHECK_FALSE(exchange.matches({rank_call::kind::broadcast, 0, nullptr, 8}));
 }

@@ -87,3 +87,35 @@ TEST_CASE("fault_injecting: a delay beyond the deadline") {
   CHECK(text.find("call 1 was not started by rank 1 (0 calls started) within 100 ms") != std::string::npos);
   CHECK(finished == 0);
 }
+
+TEST_CASE("fault_injecting: a call that fails later is told by check, and by nothing else") {
+  using kind = injected_fault::kind;
+  cairn::loopback alone;
+  any_queue queue;
+  std::vector<float> values(4);
+  cairn::fault_injecting faulty(alone, {kind::fails_later, 1});
+  faulty.all_reduce(queue, values).wait(queue);
+  CHECK_NOTHROW(faulty.check());
+  faulty.all_reduce(queue, values).wait(queue);
+  CHECK_THROWS_WITH_AS(faulty.check(), "fault_injecting: call 1 failed later, as was asked for", cairn::rank_lost);
+  CHECK_NOTHROW(faulty.all_reduce(queue, values).wait(queue));
+  CHECK_THROWS_AS(faulty.check(), cairn::rank_lost);
+}
+
+TEST_CASE("fault_injecting: an exchange is a call that fails like the others") {
+  using kind = injected_fault::kind;
+  cairn::loopback alone;
+  std::vector<std::byte> own(3, std::byte{7}), all(3);
+  const auto exchange = [&](auto& faulty) { faulty.exchange(own, all); };
+  cairn::fault_injecting late(alone, {kind::late, 0, 1ms});
+  exchange(late);
+  CHECK(all == own);
+  cairn::fault_injecting never(alone, {kind::fails_to_start, 0});
+  CHECK_THROWS_WITH_AS(exchange(never), "fault_injecting: call 0 fails to start, as was asked for", cairn::rank_lost);
+  cairn::fault_injecting waiting(alone, {kind::fails_in_wait, 1});
+  exchange(waiting);
+  CHECK_THROWS_WITH_AS(exchange(waiting), "fault_injecting: this wait fails, as was asked for", cairn::rank_lost);
+  cairn::fault_injecting later(alone, {kind::fails_later, 0});
+  exchange(later);
+  CHECK_THROWS_AS(later.check(), cairn::rank_lost);
+}

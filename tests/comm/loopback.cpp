@@ -38,6 +38,14 @@ TEST_CASE("loopback: every call is the identity") {
   CHECK(doubles == doubles_before);
 }
 
+TEST_CASE("loopback: what it gives to all it gets") {
+  cairn::loopback communicator;
+  std::vector<std::byte> own{std::byte{1}, std::byte{2}}, all(2);
+  communicator.exchange(own, all);
+  CHECK(all == own);
+  CHECK_NOTHROW(communicator.check());
+}
+
 TEST_CASE("loopback: a broadcast from a rank that does not exist is an error") {
   cairn::loopback communicator;
   any_queue queue;

@@ -28,6 +28,15 @@ std::string thrown_in_wait(thread_group& group, int rank, std::uint64_t call) {
   return {};
 }
 
+std::string thrown_in_check(thread_group& group, int rank) {
+  try {
+    group.check(rank);
+  } catch (const cairn::error& thrown) {
+    return thrown.what();
+  }
+  return {};
+}
+
 } // namespace
 
 // One thread may play all ranks as long as it does not wait for itself.
@@ -115,4 +124,53 @@ TEST_CASE("thread_group: a wait for a call that was over before the failure succ
   CHECK_THROWS_WITH_AS(group.start(0, sum_of(zero)),
                        "threads: rank 0 of 2, call 2, all_reduce of 10 float: it cannot start, because the sky fell",
                        cairn::error);
+}
+
+TEST_CASE("thread_group: check tells of a call that is open for longer than the deadline") {
+  std::vector<float> zero(10, 1.0F);
+  thread_group group(2, 1ms, 16);
+  CHECK(thrown_in_check(group, 0).empty());
+  group.start(0, sum_of(zero));
+  std::this_thread::sleep_for(5ms);
+  CHECK_FALSE(group.halted());
+  CHECK(thrown_in_check(group, 1).empty()); // which has started nothing
+  CHECK_THROWS_WITH_AS(group.check(0),
+                       "threads: rank 0 of 2, call 1, all_reduce of 10 float: it was not done, because call 1 was not started by "
+                       "rank 1 (0 calls started) within 1 ms",
+                       cairn::deadline_error);
+  CHECK(thrown_in_check(group, 1) ==
+        "threads: rank 1 of 2: it cannot go on, because call 1 was not started by rank 1 (0 calls started) within 1 ms");
+}
+
+TEST_CASE("thread_group: check waits for nothing, and finds nothing wrong with calls that are over or in time") {
+  thread_group group(2, 10s, 4);
+  std::vector<float> zero(10, 1.0F);
+  std::vector<float> one(10, 2.0F);
+  for (int round = 0; round < 11; ++round) { // more than there are slots
+    const auto call = group.start(0, sum_of(zero));
+    if (round % 3 == 0) CHECK(thrown_in_check(group, 0).empty());
+    group.start(1, sum_of(one));
+    group.wait(0, call);
+    group.wait(1, call);
+  }
+  CHECK(thrown_in_check(group, 0).empty());
+  CHECK(thrown_in_check(group, 1).empty());
+  thread_group hasty(2, 1ms, 4);
+  const auto call = hasty.start(0, sum_of(zero));
+  hasty.start(1, sum_of(one));
+  while (!hasty.over(call)) std::this_thread::yield();
+  std::this_thread::sleep_for(5ms);
+  CHECK(thrown_in_check(hasty, 0).empty());
+}
+
+TEST_CASE("thread_group: check tells why the group has failed") {
+  std::vector<float> zero(10, 1.0F);
+  thread_group group(2, 10s, 16);
+  group.start(0, sum_of(zero));
+  group.drop(1, 5); // rank 1 gives something up; the reason may still come
+  CHECK(thrown_in_check(group, 0).empty());
+  group.threw(1, std::make_exception_ptr(1), "disk full");
+  CHECK_THROWS_WITH_AS(group.check(0),
+                       "threads: rank 0 of 2, call 1, all_reduce of 10 float: it was not done, because rank 1 threw: disk full",
+                       cairn::rank_lost);
 }

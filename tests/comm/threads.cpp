@@ -420,3 +420,60 @@ TEST_CASE("threads: a ticket tells whether its call is over, without waiting for
   });
   CHECK(right == 3);
 }
+
+TEST_CASE("threads: an exchange fails as other calls do") {
+  std::atomic<int> told{0};
+  std::vector<std::byte> own(6);
+  const auto exchange = [&](threads::rank& rank, std::size_t count) {
+    std::vector<std::byte> room(2 * count);
+    rank.exchange(std::span(own).first(count), room);
+  };
+  threads{2}.run([&](threads::rank& rank) { // different calls
+    const std::string text = thrown_by<input_error>([&] { exchange(rank, rank.rank() == 0 ? 6 : 5); });
+    if (contains(text, "call 1 is exchange of 6 bytes on rank 0, but exchange of 5 bytes on rank 1")) ++told;
+  });
+  CHECK(told == 2);
+  contains(thrown_by<rank_lost>([&] {
+             threads{2}.run([&](threads::rank& rank) {
+               if (rank.rank() == 1) throw std::out_of_range("disk full");
+               contains(thrown_by<rank_lost>([&] { exchange(rank, 6); }), "exchange of 6 bytes: ");
+               ++told;
+             });
+           }),
+           "disk full");
+  CHECK(told == 3);
+  threads{2, {.deadline = 60ms}}.run([&](threads::rank& rank) { // a rank that is late
+    if (rank.rank() == 1) std::this_thread::sleep_for(200ms);
+    if (contains(thrown_by<deadline_error>([&] { exchange(rank, 6); }), "not started by rank 1 (0 calls started)")) ++told;
+  });
+  CHECK(told == 5);
+  threads{2}.run([&](threads::rank& rank) { // and after it all go on
+    thrown_by<input_error>([&] { exchange(rank, rank.rank() == 0 ? 6 : 5); });
+    rank.recover();
+    CHECK_NOTHROW(exchange(rank, 3));
+    CHECK_NOTHROW(rank.check());
+  });
+}
+
+TEST_CASE("threads: check throws on a rank that waits for nothing when another one fails") {
+  std::atomic<bool> started{false}, checked{false};
+  const auto run = [&] {
+    threads{2}.run([&](threads::rank& rank) {
+      any_queue queue;
+      std::vector<float> values(4);
+      if (rank.rank() == 1) {
+        while (!started) std::this_thread::yield();
+        throw std::out_of_range("disk full");
+      }
+      rank.check();
+      auto sum = rank.all_reduce(queue, values);
+      started = true;
+      std::string text;
+      while (text.empty()) text = thrown_by<rank_lost>([&] { rank.check(); });
+      checked = contains(text, "it was not done, because rank 1 threw: disk full");
+      thrown_by<rank_lost>([&] { sum.wait(queue); });
+    });
+  };
+  contains(thrown_by<rank_lost>(run), "disk full");
+  CHECK(checked);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A loss of one's own that wants the call without a queue.
-// expect: error: .*loss: run is missing or has another signature, expected template
+// expect: error: .*loss: run is missing, has another signature or is for another device, expected template
 // expect: checked_loss<AbsoluteError,
 #include <cstddef>
 #include <type_traits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An optimizer of one's own that does not say how it updates.
-// expect: error: .*optimizer: update is missing or has another signature, expected template
+// expect: error: .*optimizer: update is missing, has another signature or is for another device, expected template
 // expect: checked_optimizer<Descent,
 #include <vector>
 

@@ -32,3 +32,17 @@ CAIRN_KERNELS_END
 TEST_CASE("config's kernels are functions like others") { CHECK(twice(four_times(2)) == 16); }
 
 TEST_CASE("config's targets can be put before a function") { CHECK(with_avx2() + with_avx512() == 514); }
+
+// To a compiler of the host the mark means nothing, so that it is part of no name and of no type.
+CAIRN_HOST_DEVICE static int shared(int x) { return x + 1; }
+TEST_CASE("config's mark for host and device can be put before a function") {
+  int (*const plain)(int) = shared;
+  CHECK(plain(2) == 3);
+}
+
+TEST_CASE("config's loop of four turns goes round four times") {
+  int turns = 0;
+  CAIRN_UNROLL_4
+  for (int i = 0; i < 4; ++i) turns += i;
+  CHECK(turns == 6);
+}

@@ -20,23 +20,46 @@ struct counting_device {
     std::byte* data() const { return nullptr; }
     std::size_t size() const { return 0; }
   };
+  using host_memory = memory;
   struct queue {
+    static constexpr bool shares_memory = false;
     int places = 0;
     event record() { return {++places}; }
+    void wait(const event&) {}
+    bool reached(const event&) { return true; }
+    void finish() {}
+  };
+  explicit counting_device(cairn::device_options) {}
+  queue line;
+  queue& compute() { return line; }
+  queue& transfers() { return line; }
+  memory allocate(std::size_t) { return {}; }
+  host_memory staging(std::size_t) { return {}; }
+};
+
+struct without_events : counting_device {
+  using counting_device::counting_device;
+  struct queue {};
+  queue line;
+  queue& compute() { return line; }
+  queue& transfers() { return line; }
+};
+
+// Of which the host cannot learn whether something is done.
+struct without_an_end : counting_device {
+  using counting_device::counting_device;
+  struct queue {
+    static constexpr bool shares_memory = false;
+    event record() { return {}; }
     void wait(const event&) {}
   };
   queue line;
   queue& compute() { return line; }
-  memory allocate(std::size_t) { return {}; }
-};
-
-struct without_events : counting_device {
-  struct queue {};
-  queue line;
-  queue& compute() { return line; }
+  queue& transfers() { return line; }
 };
 
 struct with_copied_memory : counting_device {
+  using counting_device::counting_device;
   struct memory {
     std::byte* data() const { return nullptr; }
     std::size_t size() const { return 0; }
@@ -45,12 +68,15 @@ struct with_copied_memory : counting_device {
 };
 
 struct without_allocation : counting_device {
+  using counting_device::counting_device;
   void allocate(std::size_t) {}
 };
 
 static_assert(cairn::device<cairn::cpu>);
 static_assert(cairn::device<counting_device>);
+static_assert(cairn::detail::shares_memory<cairn::cpu> && !cairn::detail::shares_memory<counting_device>);
 static_assert(!cairn::device<without_events>);
+static_assert(!cairn::device<without_an_end>);
 static_assert(!cairn::device<with_copied_memory>);
 static_assert(!cairn::device<without_allocation>);
 static_assert(!cairn::device<int>);
@@ -64,6 +90,6 @@ int places_of_two(Device& device) {
 } // namespace
 
 TEST_CASE("device: an event is the place behind what was put on the queue before") {
-  counting_device device;
+  counting_device device({});
   CHECK(places_of_two(device) == 2);
 }

@@ -178,3 +178,20 @@ TEST_CASE("a narrow terminal has no bar, then no more than its columns of the li
   CHECK(last(55) == "epoch 1/2:  50%   500/1,000 [00:01, 500 samples/s]    \n"); // blanks where it was longer
   CHECK(last(20) == "epoch 1/2:  50%   5\n");
 }
+
+TEST_CASE("a loss that is not there yet is asked for when a line is drawn, and not before") {
+  int asked = 0;
+  const step_loss loss(&asked, 3, [](void* owner, std::uint64_t, bool wait, bool& is_there) {
+    *static_cast<int*>(owner) += wait ? 1 : 0;
+    is_there = true;
+    return 0.25;
+  });
+  const paper p;
+  {
+    bar b(10, {.out = p.file.get(), .terminal = false, .line_seconds = 3600});
+    for (int i = 0; i < 9; ++i) b.advance(1, {{"loss", loss}});
+    CHECK(asked == 0);
+  }
+  CHECK(asked == 1);
+  CHECK(p.text().find("loss=0.25") != std::string::npos);
+}

@@ -20,6 +20,18 @@ namespace {
 using Net = Sequential<Linear<testing::features, testing::classes>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<2>>;
 
+// What of a trainer these functions use, on a device whose memory the host does not share.
+struct far_trainer {
+  struct queue {
+    static constexpr bool shares_memory = false;
+  };
+  threads::rank& ranks;
+  queue work{};
+
+  threads::rank& comm() { return ranks; }
+  queue& compute() { return work; }
+};
+
 } // namespace
 
 TEST_CASE("all_ranks: a text of rank 0, a sum, and a failure reach every rank") {
@@ -49,6 +61,26 @@ TEST_CASE("all_ranks: a text of rank 0, a sum, and a failure reach every rank") 
     }
     CHECK(threw);
     detail::on_first_rank(train, [&] { ++calls; }); // and they go on
+  });
+}
+
+TEST_CASE("all_ranks: what lies on the host reaches every rank where the device does not share its memory, too") {
+  threads{3}.run([](threads::rank& rank) {
+    far_trainer train{rank};
+    const std::string first(10'000, 'x');
+    std::string text = rank.rank() == 0 ? first : "";
+    detail::take_from_first_rank(train, text);
+    CHECK(text == first);
+    std::array<double, 2> numbers{1.0 + rank.rank(), rank.rank() == 1 ? 1e17 : 1.0};
+    detail::sum_over_ranks(train, numbers);
+    CHECK(numbers == std::array<double, 2>{6, (1.0 + 1e17) + 1.0}); // in the order of the ranks
+    bool threw = false;
+    try {
+      detail::on_first_rank(train, [] { throw std::runtime_error("no room"); });
+    } catch (const std::runtime_error& wrong) {
+      threw = std::string(wrong.what()).find("no room") != std::string::npos;
+    }
+    CHECK(threw);
   });
 }
 

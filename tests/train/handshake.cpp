@@ -2,10 +2,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include <cairn/comm/threads.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -23,56 +25,72 @@ using namespace cairn::detail;
 
 namespace {
 
-// A rank 3 that is sent what rank 0 was built from and given.
-struct from_rank_0 {
-  fingerprint built{};
-  std::uint64_t given = 0;
+// What a rank was built from and given.
+struct told {
+  fingerprint built{.words = {1, 2, 3, 4, 5}};
+  std::uint64_t settings = 7;
   rank_texts texts{};
-  int calls = 0;
-
-  struct ticket {
-    void wait(cpu::queue&) {}
-  };
-  int rank() const { return 3; }
-  ticket broadcast(cpu::queue&, std::span<std::byte> bytes, int root) {
-    CHECK(root == 0);
-    if (calls++ == 0) {
-      REQUIRE(bytes.size() == sizeof built.words + sizeof given);
-      std::memcpy(bytes.data(), built.words.data(), sizeof built.words);
-      std::memcpy(bytes.data() + sizeof built.words, &given, sizeof given);
-    } else {
-      REQUIRE(bytes.size() == sizeof texts);
-      std::memcpy(bytes.data(), &texts, sizeof texts);
-    }
-    return {};
-  }
 };
 
-std::string meeting(const fingerprint& first, const fingerprint& own, std::uint64_t given, std::uint64_t settings,
-                    const rank_texts& of_rank_0 = {}, const rank_texts& texts = {}) {
-  cpu device;
-  from_rank_0 comm{first, given, of_rank_0};
-  std::string fault;
-  try {
-    compare_builds(comm, device.compute(), own, settings, texts);
-  } catch (const input_error& thrown) {
-    fault = thrown.what();
-  }
-  CHECK(comm.calls == 2); // whether they agree or not
-  return fault;
+// A rank without an exchange of its own.
+struct plain_rank {
+  threads::rank& inner;
+  int rank() const { return inner.rank(); }
+  int size() const { return inner.size(); }
+  auto broadcast(cpu::queue& queue, std::span<std::byte> bytes, int root) { return inner.broadcast(queue, bytes, root); }
+};
+
+// What every rank of a job of these throws; the same on all of them, and no rank learns it from another.
+template <class Communicator = threads::rank&>
+std::string meeting(const std::vector<told>& ranks) {
+  std::vector<std::string> faults(ranks.size(), "nothing thrown");
+  threads{static_cast<int>(ranks.size())}.run([&](threads::rank& rank) {
+    cpu device;
+    const auto number = static_cast<std::size_t>(rank.rank());
+    const told& own = ranks[number];
+    std::conditional_t<std::is_reference_v<Communicator>, threads::rank&, plain_rank> comm{rank};
+    try {
+      compare_builds(comm, device.compute(), own.built, own.settings, own.texts);
+      faults[number].clear();
+    } catch (const input_error& thrown) {
+      faults[number] = thrown.what();
+    }
+  });
+  for (const std::string& fault : faults) CHECK(fault == faults[0]);
+  return faults[0];
 }
-rank_texts saying(std::size_t part, const std::string& text) {
-  rank_texts out;
-  out.write(part, text);
+
+// Ranks that were built from these, which differ in `part`.
+std::vector<told> built(std::size_t part, const std::vector<std::string>& words) {
+  std::vector<told> out(words.size());
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    out[rank].built.words[part] = 100 + words[rank].size();
+    out[rank].texts.write(part, words[rank]);
+  }
   return out;
 }
+// Ranks that were given these.
+std::vector<told> given(std::size_t part, const std::vector<std::string>& words) {
+  std::vector<told> out(words.size());
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    out[rank].settings = words[rank].size();
+    out[rank].texts.write(part, words[rank]);
+  }
+  return out;
+}
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 } // namespace
 
 TEST_CASE("handshake: ranks that were built alike and given the same meet") {
-  const fingerprint any{.words = {1, 2, 3, 4, 5}};
-  CHECK(meeting(any, any, 7, 7) == "");
+  for (const std::size_t ranks : {1UL, 2UL, 3UL, 5UL}) {
+    CHECK(meeting(std::vector<told>(ranks)) == "");
+    CHECK(meeting<plain_rank>(std::vector<told>(ranks)) == "");
+  }
+  // Words decide nothing.
+  const std::vector<told> words = built(0, {"one", "two"}); // whose lengths are equal
+  CHECK(meeting(words) == "");
 }
 
 TEST_CASE("handshake: whatever decides over an update changes the settings") {
@@ -113,31 +131,86 @@ TEST_CASE("handshake: network, policy, numbers and buckets each have a word of t
   static_assert(fingerprint_of<blueprint_of<fused_update<Net>, 2>, float>(cut) == own);
 }
 
-TEST_CASE("handshake: the refusal says which rank, what differs and what to do") {
-  const fingerprint own{.words = {1, 2, 3, 4, 5}};
-  for (std::size_t part = 0; part < fingerprint::parts; ++part) {
-    fingerprint first = own;
-    first.words[part] = 99;
-    const std::string text = meeting(first, own, 7, 7, saying(part, "theirs"), saying(part, "ours"));
-    CHECK(has(text, "rank 3 and rank 0 were built differently"));
-    CHECK(has(text, std::string("the same ") + fingerprint::names[part]));
-    CHECK(has(text, "found ours on rank 3 and theirs on rank 0"));
-    CHECK(has(text, "start every rank from the same program"));
-    // Words that are cut, or do not say everything.
-    const std::string numbers = meeting(first, own, 7, 7, saying(part, "alike"), saying(part, "alike"));
-    CHECK(has(numbers, "found fingerprints " + std::to_string(part + 1) + " and 99, of alike"));
-  }
+TEST_CASE("handshake: two ranks that were built differently are both named, with what differs and what to do") {
+  for (std::size_t part = 0; part < fingerprint::parts; ++part)
+    CHECK(meeting(built(part, {"theirs", "our"})) ==
+          std::string("ddp: ranks 0 and 1 were built differently: expected the same ") + fingerprint::names[part] +
+              " on every rank, found theirs on rank 0 and our on rank 1; start every rank from the same program");
+  // Words that are cut, or do not say everything.
+  std::vector<told> alike = built(2, {"alike", "alike"});
+  alike[1].built.words[2] = 99;
+  CHECK(has(meeting(alike), "the same element type on every rank, found fingerprint 105 of alike on rank 0 and fingerprint 99 of "
+                            "alike on rank 1; start"));
 }
 
-TEST_CASE("handshake: the refusal says which setting differs") {
-  const fingerprint own{.words = {1, 2, 3, 4, 5}};
+TEST_CASE("handshake: of several ranks the odd one is named, whichever it is") {
+  const std::string end = "; start every rank from the same program";
+  const std::string begin = " from the others: expected the same network on every rank, found ";
+  CHECK(meeting(built(0, {"one", "three", "three"})) ==
+        "ddp: rank 0 was built differently" + begin + "one on rank 0 and three on ranks 1 and 2" + end);
+  CHECK(meeting(built(0, {"three", "one", "three"})) ==
+        "ddp: rank 1 was built differently" + begin + "one on rank 1 and three on ranks 0 and 2" + end);
+  CHECK(meeting(built(0, {"one", "three", "three", "three", "three"})) ==
+        "ddp: rank 0 was built differently" + begin + "one on rank 0 and three on ranks 1, 2, 3 and 4" + end);
+  CHECK(meeting<plain_rank>(built(0, {"three", "three", "one", "three", "three"})) ==
+        "ddp: rank 2 was built differently" + begin + "one on rank 2 and three on ranks 0, 1, 3 and 4" + end);
+  CHECK(meeting(built(0, {"three", "one", "three", "eleven", "three"})) ==
+        "ddp: ranks 1 and 3 were built differently" + begin + "one on rank 1, eleven on rank 3 and three on ranks 0, 2 and 4" +
+            end);
+}
+
+TEST_CASE("handshake: where no rank is odd all of them are named") {
+  CHECK(
+      has(meeting(built(1, {"", "x", "xy", "xyz", "wxyz"})),
+          "ddp: ranks 0, 1, 2, 3 and 4 were built differently: expected the same checkpoint policy on every rank, found  on rank "
+          "0, x on rank 1, xy on rank 2, xyz on rank 3 and wxyz on rank 4; start"));
+  CHECK(has(
+      meeting(built(1, {"a", "bc", "a", "bc"})),
+      "ddp: ranks 0, 1, 2 and 3 were built differently: expected the same checkpoint policy on every rank, found a on ranks 0 "
+      "and 2 and bc on ranks 1 and 3; start"));
+}
+
+TEST_CASE("handshake: the refusal says which setting differs, on which rank") {
   for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) {
-    const std::string text = meeting(own, own, 7, 8, saying(part, "theirs"), saying(part, "ours"));
-    CHECK(has(text, "rank 3 and rank 0 would make different steps"));
-    CHECK(has(text, std::string("the same ") + rank_texts::name(part) + " on every rank, found ours on rank 3 and theirs on"));
-    CHECK(has(text, "the same arguments"));
+    const std::string name = rank_texts::name(part);
+    CHECK(meeting(given(part, {"theirs", "our"})) ==
+          "ddp: ranks 0 and 1 would make different steps: expected the same " + name +
+              " on every rank, found theirs on rank 0 and "
+              "our on rank 1; start every rank from the same program with the same arguments");
+    CHECK(has(meeting(given(part, {"theirs", "our", "theirs"})),
+              "ddp: rank 1 would make different steps from the others: expected the same " + name +
+                  " on every rank, found our on rank 1 and theirs on ranks 0 and 2; start"));
   }
-  CHECK(has(meeting(own, own, 7, 8), "expected the same loss and optimizer on every rank, found others"));
-  // Words decide nothing.
-  CHECK(meeting(own, own, 7, 7, saying(0, "theirs"), saying(0, "ours")) == "");
+  std::vector<told> silent(3);
+  silent[2].settings = 8;
+  CHECK(has(meeting(silent),
+            "ddp: rank 2 would make different steps from the others: expected the same loss and optimizer on every "
+            "rank, found others; start"));
+  // What was built comes first.
+  std::vector<told> both = built(0, {"three", "three", "one"});
+  both[0].settings = 9;
+  CHECK(has(meeting(both), "ddp: rank 2 was built differently from the others"));
+}
+
+TEST_CASE("handshake: words travel only where the numbers differ") {
+  struct counting {
+    threads::rank& inner;
+    int exchanges = 0;
+    int rank() const { return inner.rank(); }
+    int size() const { return inner.size(); }
+    void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
+      ++exchanges;
+      inner.exchange(own, all);
+    }
+  };
+  threads{2}.run([](threads::rank& rank) {
+    cpu device;
+    counting comm{rank};
+    const told own;
+    compare_builds(comm, device.compute(), own.built, own.settings, own.texts);
+    CHECK(comm.exchanges == 1);
+    const auto settings = static_cast<std::uint64_t>(rank.rank());
+    CHECK_THROWS_AS(compare_builds(comm, device.compute(), own.built, settings, own.texts), input_error);
+    CHECK(comm.exchanges == 3);
+  });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -87,14 +88,37 @@ TEST_CASE("rank_texts: a long text is cut, and shown where it differs") {
   own.write(0, alike + "left" + std::string(300, 'y'));
   first.write(0, alike + "right");
   CHECK(own.read(0).size() == rank_texts::longest);
-  const std::string text = own.found(0, 2, first);
-  CHECK(has(text, "found ..." + std::string(24, 'x') + "lefty"));
-  CHECK(has(text, "... on rank 2 and ..." + std::string(24, 'x') + "right on rank 0"));
+  const auto unmarked = [](std::size_t) { return std::string(); };
+  const auto found = [&](std::size_t part) {
+    const std::vector<rank_texts> of_ranks{first, own};
+    const rank_groups groups(2, [](std::size_t, std::size_t) { return false; });
+    return found_texts(part, groups, of_ranks, unmarked);
+  };
+  const std::string text = found(0);
+  CHECK(has(text, "found ..." + std::string(24, 'x') + "right on rank 0"));
+  CHECK(has(text, " and ..." + std::string(24, 'x') + "lefty"));
+  CHECK(has(text, "... on rank 1"));
   CHECK(text.size() < 260);
   // Short ones are whole.
   own.write(1, "momentum 0.9 and cairn::nothing");
   first.write(1, "momentum 0.9 and cairn::another");
-  CHECK(own.found(1, 1, first) == "found momentum 0.9 and nothing on rank 1 and momentum 0.9 and another on rank 0");
+  CHECK(found(1) == "found momentum 0.9 and another on rank 0 and momentum 0.9 and nothing on rank 1");
   own.write(1, ""); // nothing is left over
   CHECK(own.read(1).empty());
+}
+
+TEST_CASE("rank_texts: where words do not tell groups apart, a mark does, and not all of many groups are shown") {
+  const auto mark = [](std::size_t rank) { return "number " + std::to_string(rank) + " of "; };
+  const auto found = [&](const std::vector<rank_texts>& of_ranks) {
+    const rank_groups groups(of_ranks.size(), [](std::size_t, std::size_t) { return false; });
+    return found_texts(0, groups, of_ranks, mark);
+  };
+  std::vector<rank_texts> of_ranks(2);
+  for (rank_texts& each : of_ranks) each.write(0, std::string(150, 'x'));
+  const std::string line = std::string(100, 'x') + "... on rank ";
+  CHECK(found(of_ranks) == "found number 0 of " + line + "0 and number 1 of " + line + "1");
+  of_ranks.resize(20);
+  for (std::size_t rank = 0; rank < 20; ++rank) of_ranks[rank].write(0, std::to_string(rank));
+  CHECK(has(found(of_ranks), "found 0 on rank 0, 1 on rank 1, 2 on rank 2, "));
+  CHECK(has(found(of_ranks), ", 7 on rank 7 and others on the other ranks"));
 }

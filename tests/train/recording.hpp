@@ -59,12 +59,16 @@ struct event {
 
 class queue {
 public:
+  static constexpr bool shares_memory = true;
+
   explicit queue(std::shared_ptr<recording::log> log) : log_(std::move(log)), number_(log_->queues++) {}
 
   event record() {
     log_->entries.push_back({kind::record, number_, "record", {}, log_->events});
     return {log_->events++};
   }
+  bool reached(const event&) const { return true; }
+  void finish() const {}
   void wait(const event& e) { log_->entries.push_back({kind::wait, number_, "wait", {}, e.number}); }
   void put(std::string_view name, std::vector<range> ranges) {
     log_->entries.push_back({kind::op, number_, name, std::move(ranges), 0});
@@ -80,16 +84,16 @@ private:
 
 class device {
 public:
-  struct options {
-    std::size_t threads = 1;
-  };
   using memory = cairn::cpu::memory;
+  using host_memory = memory;
   using event = recording::event;
   using queue = recording::queue;
 
-  explicit device(options) {}
+  explicit device(cairn::device_options) {}
   queue& compute() { return *compute_; }
+  queue& transfers() { return *compute_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
+  host_memory staging(std::size_t bytes) { return memory(bytes); }
   recording::log& log() { return *compute_->log(); }
 
 private:
@@ -106,6 +110,11 @@ void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<con
   q.put("matmul", {span_of(c), span_of(a), span_of(b), span_of(then.bias, c.columns), span_of(then.addend), span_of(then.mask),
                    span_of(then.row_sums, c.rows)});
   cairn::matmul(q.real(), c, a, b, form, then);
+}
+template <class T, class F, class... From>
+void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
+  q.put("elementwise", {span_of(to, count), span_of(from, count)...});
+  cairn::elementwise(q.real(), count, f, to, from...);
 }
 // An activation's forward reads one array, its backward the output gradient and another one.
 template <class T, class Op>
@@ -164,6 +173,16 @@ template <class T>
 void copy(queue& q, std::size_t count, T* to, const T* from) {
   if (to != from) q.put("copy", {span_of(to, count), span_of(from, count)});
   cairn::copy(q.real(), count, to, from);
+}
+template <class T>
+void upload(queue& q, std::size_t count, T* to, const T* from) {
+  q.put("upload", {span_of(to, count), span_of(from, count)});
+  cairn::upload(q.real(), count, to, from);
+}
+template <class T>
+void download(queue& q, std::size_t count, T* to, const T* from) {
+  q.put("download", {span_of(to, count), span_of(from, count)});
+  cairn::download(q.real(), count, to, from);
 }
 template <class T>
 void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
@@ -279,6 +298,14 @@ void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {
   q.put("squared_norm", {span_of(x, count)});
   cairn::squared_norm(q.real(), sum, x, count);
 }
+template <class T>
+void checksum(queue& q, T* four, const T* x, std::size_t count) {
+  q.put("checksum", {span_of(four, 4), span_of(x, count)});
+  cairn::checksum(q.real(), four, x, count);
+}
+inline void clip(queue& q, double* factor, const double* squares, double scale, double max_norm) {
+  cairn::clip(q.real(), factor, squares, scale, max_norm);
+}
 template <class T, class Coefficients>
 void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradients, const Coefficients& c) {
   q.put("sgd", {span_of(parameters, count), span_of(velocity, count), span_of(gradients, count)});
@@ -324,6 +351,9 @@ public:
     return {true, own_->record()};
   }
   ticket broadcast(queue& compute, std::span<std::byte>, int) { return {true, compute.record()}; }
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { // the other rank has the same
+    std::copy(own.begin(), own.end(), std::copy(own.begin(), own.end(), all.begin()));
+  }
 
 private:
   // The other rank is like this one, so the facts of its step are too. Where they are is seen by their form: whole numbers,

@@ -52,6 +52,9 @@ TEST_CASE("reduction: a bucket leaves when it is complete, in order and once, an
   constexpr std::array<std::size_t, 3> places{0, 2, 3};
   reduction<doubling, float, cpu::queue, 4> step(buckets, places, gradients.data());
   CHECK(step.span_of(1).data() == gradients.data() + 2);
+  CHECK(step.most_bytes() == 3 * sizeof(float));
+  std::array<float, 16> facts{}; // those of all ranks go with a bucket
+  CHECK(reduction<doubling, float, cpu::queue, 4>(buckets, places, gradients.data(), facts).most_bytes() == 19 * sizeof(float));
 
   for (int round = 0; round < 2; ++round) {
     comm.sent.clear();

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/layer/batch_norm.hpp>
@@ -27,6 +28,7 @@
 #include <doctest/doctest.h>
 
 #include "../data/folder.hpp"
+#include "apart_ops.hpp"
 #include "training.hpp"
 
 using namespace cairn;
@@ -322,4 +324,41 @@ TEST_CASE("saved_state: what cannot be written throws on every rank, and leaves 
   CHECK(status == 0);
   CHECK(contents(path) == old);
   CHECK(here.files() == 1);
+}
+
+TEST_CASE("saved_state: a state goes to a device whose memory is apart and back, with the same bits") {
+  const folder here;
+  const digits d;
+  const std::string first = here.path / "first.state", second = here.path / "second.state", weights = here.path / "weights";
+  const auto one_step = [&](auto& t) {
+    return static_cast<double>(t.step(std::span(d.s.x).first(8 * features), std::span(d.s.y).first(8)));
+  };
+  trainer<Net, CrossEntropyLoss, AdamW, batch<8>, float, apart::device> far{adamw};
+  plain start{adamw, {.seed = 3}}, back{adamw, {.seed = 9}};
+  one_step(start);
+  save_state(start, first);
+  load_state(far, first);
+  CHECK(far.checksum() == start.checksum());
+  CHECK(one_step(far) == one_step(start));
+  save_state(far, second);
+  load_state(back, second);
+  CHECK(everything(back) == everything(start));
+  save_weights(far, weights);
+  load_weights(back, weights);
+  CHECK(back.checksum() == far.checksum());
+}
+
+TEST_CASE("saved_state: a job of bfloat16 goes on with the bits that it would have had") {
+  const folder here;
+  const std::string path = here.path / "state";
+  const digits d;
+  auto batches = loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+  trainer<Net, CrossEntropyLoss, AdamW, batch<8>, bfloat16> train{adamw, {.seed = 3}};
+  go_on(train, batches, 4);
+  save_state(train, path);
+  trainer<fused_update<Net>, CrossEntropyLoss, AdamW, batch<8>, bfloat16> other{adamw, {.seed = 3}};
+  load_state(other, path);
+  const samples s(8, 1);
+  CHECK(double(train.step(s.x, s.y)) == double(other.step(s.x, s.y)));
+  CHECK(everything(train) == everything(other));
 }

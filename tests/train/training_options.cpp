@@ -20,7 +20,8 @@ using options = training_options<smoothed_loss, no_step, false>;
 // Ranks on several machines.
 struct spread {
   int all = 0, here = 0;
-  int rank() const { return 0; }
+  int number = 0;
+  int rank() const { return number; }
   int size() const { return all; }
   int local_size() const { return here; }
 };
@@ -68,4 +69,19 @@ TEST_CASE("training_options: the threads are a rank's share of its machine, or a
   CHECK(options{}.threads_beside(&one_each) == cores);
   CHECK(options{}.threads_beside(&crowded) == (cores > 1000 ? cores / 1000 : 1));
   CHECK(options{.threads = 3}.threads_beside(&crowded) == 3);
+}
+
+TEST_CASE("training_options: a rank's device is the one of its place on its machine, unless another is asked for") {
+  const spread seventh{.all = 8, .here = 4, .number = 6};
+  struct told : spread {
+    int local_rank() const { return 3; }
+  };
+  const told third{{.all = 8, .here = 4}};
+  const loopback alone;
+  CHECK(options{.threads = 2}.on_device(&seventh).threads == 2);
+  CHECK(options{}.on_device(&seventh).ordinal == 2);
+  CHECK(options{}.on_device(&third).ordinal == 3);
+  CHECK(options{}.on_device(&alone).ordinal == 0);
+  CHECK(options{}.on_device<loopback>(nullptr).ordinal == 0);
+  CHECK(options{.ordinal = 7}.on_device(&third).ordinal == 7);
 }

@@ -16,21 +16,23 @@ namespace cairn::detail {
 
 // What one rank asks for in one call.
 struct rank_call {
-  enum class kind : unsigned char { sum_float, sum_double, broadcast };
+  enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
 
   kind what = kind::broadcast;
-  int root = 0;          // of a broadcast
-  void* data = nullptr;  // this rank's span
-  std::size_t count = 0; // elements; bytes for a broadcast
+  int root = 0;              // of a broadcast
+  void* data = nullptr;      // this rank's span; of an exchange what all ranks give
+  std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
+  const void* own = nullptr; // what this rank gives to an exchange
 
   bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {
-    if (what == kind::broadcast) return 1;
+    if (what == kind::broadcast || what == kind::exchange) return 1;
     return what == kind::sum_float ? sizeof(float) : sizeof(double);
   }
   std::string text() const {
     const std::string size = std::to_string(count);
     if (what == kind::broadcast) return "broadcast of " + size + " bytes from rank " + std::to_string(root);
+    if (what == kind::exchange) return "exchange of " + size + " bytes";
     return "all_reduce of " + size + (what == kind::sum_float ? " float" : " double");
   }
 };
@@ -127,6 +129,7 @@ public:
     if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
     else if (what == rank_call::kind::sum_double)
       sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
+    else if (what == rank_call::kind::exchange) exchange(spans<std::byte>{*this, taken.call}, taken);
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
   }
 
@@ -177,6 +180,16 @@ private:
   void broadcast(const spans<std::byte>& bytes, int root, const piece& taken) const {
     for (int rank = 0; rank < size_; ++rank)
       if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
+  }
+
+  // Every rank's part of every rank's bytes.
+  void exchange(const spans<std::byte>& all, const piece& taken) const {
+    for (int from = 0; from < size_; ++from) {
+      const rank_call& given = asked(from, taken.call);
+      const auto* const own = static_cast<const std::byte*>(given.own) + taken.first;
+      const std::size_t at = static_cast<std::size_t>(from) * given.count + taken.first;
+      for (int to = 0; to < size_; ++to) std::memcpy(all(to) + at, own, taken.last - taken.first);
+    }
   }
 
   lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }

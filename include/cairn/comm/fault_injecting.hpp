@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/comm/exchange.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn {
@@ -22,6 +23,7 @@ struct injected_fault {
     late,           // the call starts after `delay`
     fails_to_start, // the call throws and is never started
     fails_in_wait,  // the call is started, and its wait throws
+    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
   };
 
   kind what = kind::none;
@@ -57,7 +59,7 @@ public:
       if (!fails_) return inner_.wait(queue);
       fails_ = false;
       const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw rank_lost("fault_injecting: this wait fails, as was asked for");
+      throw_in_wait();
     }
 
   private:
@@ -79,37 +81,64 @@ public:
   }
 
   template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, float>
   auto all_reduce(Queue& queue, std::span<float> span) {
     return started([&] { return inner_.all_reduce(queue, span); });
   }
   template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, double>
   auto all_reduce(Queue& queue, std::span<double> span) {
     return started([&] { return inner_.all_reduce(queue, span); });
   }
   template <class Queue>
+    requires detail::broadcasts_bytes<Inner, Queue>
   auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
+
+  // A call like the others, and waited for in it.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
+    requires detail::exchanges_bytes<Inner>
+  {
+    const injected_fault::kind now = next();
+    inner_.exchange(own, all);
+    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
+  }
+  void check() {
+    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
+    detail::tell_check(inner_);
+  }
+  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
 
   void recover()
     requires requires(Inner& inner) { inner.recover(); }
   {
     inner_.recover();
+    failed_ = false;
   }
 
 private:
-  template <class Start>
-  auto started(const Start& start) {
+  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
+
+  // What goes wrong in the call that begins; after the delay, if it is late.
+  injected_fault::kind next() {
     const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
     if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
     if (now == injected_fault::kind::fails_to_start)
       throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
+    if (now == injected_fault::kind::fails_later) failed_ = true;
+    return now;
+  }
+  template <class Start>
+  auto started(const Start& start) {
+    const injected_fault::kind now = next();
     return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
   }
 
   Inner& inner_;
   injected_fault planned_;
   std::uint64_t calls_ = 0;
+  bool failed_ = false; // and only check() says so
 };
 
 } // namespace cairn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -39,6 +40,7 @@ class thread_group {
 public:
   thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
       : deadline_(deadline), calls_(size, capacity), ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+    for (int rank = 0; rank < size; ++rank) state_of(rank).late_at = std::make_unique<clock::time_point[]>(capacity);
     if (size == 1) return;
     try {
       for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
@@ -62,6 +64,7 @@ public:
     if (!calls_.has_room(call))
       throw input_error(prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
                         " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
+    state_of(rank).late_at[call % calls_.capacity()] = deadline_after<clock>(deadline_);
     if (calls_.post(rank, asked)) make_ready(call);
     if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
@@ -81,6 +84,7 @@ public:
       if (help(call + 1)) {
         sleep_at = clock::now() + spin;
       } else if (stuck(rank)) {
+        if (calls_.over(call)) break; // it was over before the group failed
         throw_failure(rank, call);
       } else if (clock::now() < sleep_at) {
         relax();
@@ -93,6 +97,19 @@ public:
 
   // Whether a wait would return at once.
   bool over(std::uint64_t call) const { return calls_.over(call); }
+
+  // Throws if the group has failed, or if a call of this rank is still open when its deadline is over. Waits for nothing.
+  void check(int rank) {
+    const std::uint64_t started = calls_.started(rank);
+    std::uint64_t& open = state_of(rank).oldest_open;
+    open = std::max(open, started - std::min<std::uint64_t>(started, calls_.capacity())); // those before are over
+    while (open < started && calls_.over(open)) ++open;
+    if (open < started && !stuck(rank) && clock::now() > state_of(rank).late_at[open % calls_.capacity()])
+      fail(late_text(open), fault_kind::late);
+    if (!stuck(rank)) return;
+    if (open < started) throw_failure(rank, open);
+    throw_reason("threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ": it cannot go on, because ");
+  }
 
   // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
@@ -193,6 +210,9 @@ private:
   struct alignas(alignment) rank_state {
     std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
     std::atomic<presence> where{presence::works};
+    // Of this rank only: when each of its calls is late, and before which of them all are over.
+    std::unique_ptr<clock::time_point[]> late_at;
+    std::uint64_t oldest_open = 0;
   };
 
   static void relax() {
@@ -337,9 +357,8 @@ private:
     for (int rank = 0; rank < size(); ++rank)
       if (const std::uint64_t calls = calls_.started(rank); calls <= call)
         late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
-    const std::string number = "call " + std::to_string(call + 1);
-    if (late.empty()) return number + " was started by all ranks, but was not over" + within;
-    return number + " was not started by " + late + within;
+    return "call " + std::to_string(call + 1) +
+           (late.empty() ? " was started by all ranks, but was not over" : " was not started by " + late) + within;
   }
 
   void stop() {

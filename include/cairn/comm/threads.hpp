@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/comm/exchange.hpp>
 #include <cairn/comm/thread_group.hpp>
 #include <cairn/core/error.hpp>
 
@@ -75,23 +76,36 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
-  // The queue plays no part: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
-  // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
-  template <class Queue>
+  // The queue plays no part, but that the host shares its memory: what has been put into a cpu's queue is done, and spans
+  // are summed where they lie. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error
+  // when options::max_in_flight calls of this rank are not over.
+  template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
     return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
   }
-  template <class Queue>
+  template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<double> span) {
     return start({rank_call::kind::sum_double, 0, span.data(), span.size()});
   }
-  template <class Queue>
+  template <queue_shares_memory Queue>
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
       throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
                         std::to_string(size() - 1));
     return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
+
+  // For queues of every device: the bytes are in the host's memory.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
+    check_exchange(name, own.size(), all.size(), size());
+    group_.wait(rank_, group_.start(rank_, {rank_call::kind::exchange, 0, all.data(), own.size(), own.data()}));
+  }
+
+  // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
+  void check() { group_.check(rank_); }
+
+  // Nothing is to be reserved: no call has memory of its own.
+  void reserve(std::size_t) {}
 
   // Makes calls possible again after one has failed; called by all ranks, which meet in it. Pendings of before are lost.
   // Throws where a rank does not come within the deadline, or has returned.

@@ -12,7 +12,7 @@
 #elif __cplusplus < 201703L
 #include "Cairn needs C++20, found C++14 or older: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
 #elif __cplusplus < 202002L
-#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
+#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD or CMAKE_CUDA_STANDARD to 20"
 #endif
 
 // The one header of single_include/ has everything that is here, and another copy of Cairn too.
@@ -54,6 +54,22 @@
 #define CAIRN_KERNELS_OPTIMIZED 0
 #else
 #define CAIRN_KERNELS_OPTIMIZED 1
+#endif
+
+// Before a function that device code calls too, of a header that a C++ compiler reads as well: what one element becomes is
+// written once, and a kernel and a loop of the host call it.
+#if defined(__CUDACC__)
+#define CAIRN_HOST_DEVICE __host__ __device__
+#else
+#define CAIRN_HOST_DEVICE
+#endif
+
+// The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
+// g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
+#if defined(__NVCC__)
+#define CAIRN_UNROLL_4 _Pragma("nv_diag_suppress 1675") _Pragma("GCC unroll 4") _Pragma("nv_diag_default 1675")
+#else
+#define CAIRN_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
 // Set by the CMake component cairn::blas, which also links a CBLAS.

@@ -27,33 +27,46 @@ struct seed {
   std::uint64_t value = 0;
 };
 
-// The four 32-bit numbers of block `index`.
-constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(index),
-                                 static_cast<std::uint32_t>((index >> 32) & 0xFFFFU) |
-                                     static_cast<std::uint32_t>((key.step >> 32) << 16),
-                                 key.position, static_cast<std::uint32_t>(key.step)};
+namespace detail {
+
+// The four 32-bit numbers of a block, and how they are made. No std::array: device code may call functions that are marked for
+// it, and none of the standard library is.
+struct philox_words {
+  std::uint32_t at[4];
+};
+CAIRN_HOST_DEVICE constexpr philox_words philox(const random_key& key, std::uint64_t index) {
+  philox_words c{{static_cast<std::uint32_t>(index),
+                  static_cast<std::uint32_t>((index >> 32) & 0xFFFFU) | static_cast<std::uint32_t>((key.step >> 32) << 16),
+                  key.position, static_cast<std::uint32_t>(key.step)}};
   auto k0 = static_cast<std::uint32_t>(key.seed);
   auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c[0];
-    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c[2];
-    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c.at[0];
+    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c.at[2];
+    c = {{static_cast<std::uint32_t>(p1 >> 32) ^ c.at[1] ^ k0, static_cast<std::uint32_t>(p1),
+          static_cast<std::uint32_t>(p0 >> 32) ^ c.at[3] ^ k1, static_cast<std::uint32_t>(p0)}};
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
   return c;
 }
 
-// Number `index` of the stream, as 32 random bits.
-constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
-  return random_block(key, index / 4)[index % 4];
+} // namespace detail
+
+// The four 32-bit numbers of block `index`.
+constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
+  const detail::philox_words words = detail::philox(key, index);
+  return {words.at[0], words.at[1], words.at[2], words.at[3]};
 }
 
-// Uniform in [0, 1): 24 bits for float, 32 for double; both exact.
+// Number `index` of the stream, as 32 random bits. A kernel of a device may call it.
+CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
+  return detail::philox(key, index / 4).at[index % 4];
+}
+
+// Uniform in [0, 1): 24 bits for float, 32 for double; both exact. A kernel of a device may call it.
 template <class T>
-constexpr T random_uniform(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr T random_uniform(const random_key& key, std::uint64_t index) {
   if constexpr (sizeof(T) == 4) return static_cast<T>(random_bits(key, index) >> 8) * static_cast<T>(0x1p-24);
   else return static_cast<T>(random_bits(key, index)) * static_cast<T>(0x1p-32);
 }

@@ -22,10 +22,7 @@ namespace cairn {
 class cpu {
 public:
   class queue;
-
-  struct options {
-    std::size_t threads = 1;
-  };
+  using options = device_options; // there is one cpu, whatever ordinal is asked for
 
   // A cpu queue has no future: what was put on it is done, and so is every event.
   struct event {};
@@ -69,6 +66,8 @@ public:
     std::size_t size_ = 0;
   };
 
+  using host_memory = memory;
+
   // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
   cpu();
   explicit cpu(options wanted);
@@ -77,7 +76,9 @@ public:
   ~cpu();
 
   queue& compute() { return *queue_; }
+  queue& transfers() { return *queue_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
+  host_memory staging(std::size_t bytes) { return memory(bytes); }
 
 private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
@@ -86,6 +87,8 @@ private:
 // Where ops are put. One thread at a time may use it.
 class cpu::queue {
 public:
+  static constexpr bool shares_memory = true;
+
   // What every thread has for packing and partial results during one op.
   static constexpr std::size_t scratch_bytes = 1_MiB;
 
@@ -118,6 +121,8 @@ public:
 
   event record() { return {}; }
   void wait(const event&) {}
+  bool reached(const event&) const { return true; }
+  void finish() const {}
 
 private:
   std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }

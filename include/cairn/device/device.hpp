@@ -21,8 +21,18 @@ namespace cairn {
 //   4. queue.wait(event) puts a wait on the queue: nothing put there later begins before the event's place
 //      has been reached. The caller does not stop;
 //   5. d.compute() is the queue that forward and backward use, the same one in every call;
-//   6. d.allocate(bytes) is the only member that may allocate. It is called while a network is set up, never
-//      in a step.
+//   6. d.allocate(bytes) and d.staging(bytes) are the only members that may allocate. They are called while a network
+//      is set up, never in a step;
+//   7. D::queue::shares_memory says whether the host may read and write data() once the work on it is done. Where it
+//      may not, bytes come and go by the ops upload and download (ops/transfer/transfer.hpp), and nothing else
+//      touches them;
+//   8. d.staging(bytes) is memory of the host from which the device copies best, as CUDA's pinned memory. D::host_memory
+//      is like D::memory, and the host may always read and write it;
+//   9. d.transfers() is the queue for copies between the host and the device. It may be compute();
+//  10. queue.reached(event) says, without waiting, whether an event's place has been reached: what was put before it is
+//      done, and what the host reads of it is there. It throws cairn::error for what an op did wrong. queue.finish() comes
+//      back when all that was put there is done, and throws likewise;
+//  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
@@ -30,8 +40,14 @@ namespace cairn {
 // the layer includes them: ops/cpu.hpp has all of the cpu, and ops_for in ops/ops.hpp says what there must be.
 //
 // Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the
-// host can read data() (copying to and from the host is an op), more than one queue, or being callable from
-// several threads: one thread at a time puts work on a queue.
+// host can read data(), more than one queue, or being callable from several threads: one thread at a time puts work
+// on a queue, or asks it.
+
+// What is said of a device when it is made. A device takes of it what it has a choice of.
+struct device_options {
+  std::size_t threads = 1; // inside one op
+  int ordinal = 0;         // which one, where a machine has several of the kind
+};
 
 namespace detail {
 
@@ -43,17 +59,31 @@ concept device_memory = std::movable<M> && !std::copyable<M> && requires(const M
 
 template <class Q, class Event>
 concept device_queue = requires(Q& queue, const Event& event) {
+  { Q::shares_memory } -> std::convertible_to<bool>;
   { queue.record() } -> std::same_as<Event>;
   queue.wait(event);
+  { queue.reached(event) } -> std::same_as<bool>;
+  queue.finish();
 };
 
 } // namespace detail
 
 template <class D>
-concept device = detail::device_memory<typename D::memory> && std::copyable<typename D::event> &&
-                 detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
+concept device = detail::device_memory<typename D::memory> && detail::device_memory<typename D::host_memory> &&
+                 std::copyable<typename D::event> && detail::device_queue<typename D::queue, typename D::event> &&
+                 std::constructible_from<D, device_options> && requires(D& d, std::size_t bytes) {
                    { d.compute() } -> std::same_as<typename D::queue&>;
+                   { d.transfers() } -> std::same_as<typename D::queue&>;
                    { d.allocate(bytes) } -> std::same_as<typename D::memory>;
+                   { d.staging(bytes) } -> std::same_as<typename D::host_memory>;
                  };
+
+namespace detail {
+
+// Whether the host may read what lies on this device.
+template <class Device>
+inline constexpr bool shares_memory = Device::queue::shares_memory;
+
+} // namespace detail
 
 } // namespace cairn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/device/cpu.hpp>
 #include <cairn/layer/layer.hpp>
 
 namespace cairn::detail {
@@ -13,11 +14,15 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L:
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(Checked::forward,
+    static_assert(!Checked::of_a_cpu,
+                  "layer: forward and backward are written for the queue of a cpu, and this network runs on another device; "
+                  "write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place of "
+                  "loops over elements; see checked_calls<layer, queue, number>");
+    static_assert(Checked::forward || Checked::of_a_cpu,
                   "layer: forward is missing or has another signature, expected template <class Queue, class T> "
                   "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
                   "number>");
-    static_assert(Checked::backward || !Checked::forward,
+    static_assert(Checked::backward || !Checked::forward || Checked::of_a_cpu,
                   "layer: backward is missing or has another signature, expected template <class Queue, class T> "
                   "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
                   "number>");
@@ -31,6 +36,8 @@ template <class L, class Queue, class T>
 struct checked_calls : calls_message {
   static constexpr bool forward = has_forward<L, Queue, T>;
   static constexpr bool backward = has_backward<L, Queue, T>;
+  // Its loops may read and write what they are given on a cpu only; elsewhere that may be memory which the host cannot reach.
+  static constexpr bool of_a_cpu = !(forward && backward) && has_forward<L, cpu::queue, T> && has_backward<L, cpu::queue, T>;
 };
 
 } // namespace cairn::detail

@@ -10,6 +10,8 @@
 #include <cairn/ops/batch_norm/cpu.hpp>
 #include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
+#include <cairn/ops/checksum/cpu.hpp>
+#include <cairn/ops/clip/cpu.hpp>
 #include <cairn/ops/convert/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
@@ -32,3 +34,4 @@
 #include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/tanh/cpu.hpp>
+#include <cairn/ops/transfer/cpu.hpp>

@@ -5,15 +5,19 @@
 #include <cstdint>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
+#include <cairn/ops/checksum/checksum.hpp>
+#include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
 #include <cairn/ops/l1/l1.hpp>
@@ -27,25 +31,36 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 
 namespace cairn {
 
-// What a device must provide to run every layer, loss and optimizer of Cairn on elements of type T: an
-// overload of each op whose first parameter is the device's queue. What an op computes is said where it is
+// What a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its ops, on
+// elements of type T: an overload of each op whose first parameter is the device's queue. What an op computes is said where it is
 // declared, in ops/OP/OP.hpp.
 //
-// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A
-// trainer does not: a network needs only the ops that its layers call.
+// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A trainer says
+// which of the four groups below is not complete.
 //
 // Not required: that an op is a template, or that its bits are those of another device.
 namespace detail {
 
 template <class Queue, class T>
 concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
+  upload(queue, count, y, x);
+  download(queue, count, y, x);
   copy(queue, count, y, x);
   copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
   add_matrix(queue, to, from, from);
+};
+
+// Any function of two elements.
+struct sum_of_two {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
 };
 
 template <class Queue, class T>
@@ -53,6 +68,7 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
                                    const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
+  elementwise(queue, count, sum_of_two{}, y, x, x);
   matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
@@ -89,6 +105,8 @@ template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
                                     const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
   squared_norm(queue, sum, x, count);
+  clip(queue, sum, sum, 1.0, 1.0);
+  checksum(queue, y, x, count);
   sgd(queue, count, y, y, x, of_sgd);
   adam(queue, count, y, y, y, x, of_adam);
 };

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 
 #include <cairn/report/format.hpp>
 #include <cairn/report/svg.hpp>
+#include <cairn/train/step_loss.hpp>
 
 namespace cairn {
 
@@ -33,6 +35,22 @@ inline std::string named_number(std::string_view name, double value) {
 }
 
 } // namespace detail
+
+// A number that a progress bar shows: one that is there, or the loss of a step that may still be going on, which is asked only
+// when a line is drawn.
+class shown_number {
+public:
+  shown_number() = default;
+  template <std::convertible_to<double> Number>
+  shown_number(Number number) : number_(static_cast<double>(number)) {}
+  shown_number(const step_loss& loss) : loss_(loss) {}
+
+  operator double() const { return loss_ ? static_cast<double>(*loss_) : number_; }
+
+private:
+  double number_ = 0;
+  std::optional<step_loss> loss_{};
+};
 
 // How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
 // how wide it is, and whether it shows UTF-8.
@@ -61,9 +79,9 @@ struct progress_settings {
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
-  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal
-  // does.
-  using postfix = std::pair<std::string_view, double>;
+  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
+  // trainer of a loss that is not there yet.
+  using postfix = std::pair<std::string_view, shown_number>;
   static constexpr std::size_t max_postfixes = 4;
 
   // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.

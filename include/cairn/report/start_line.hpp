@@ -71,7 +71,7 @@ public:
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
-           format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+           format_bytes(train.arena_bytes()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
     return out;
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
 #include <cairn/plan/op.hpp>
@@ -82,7 +83,7 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
 template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
   std::int64_t first = step_watch<Clock>::now();
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
   const std::int64_t own = step_watch<Clock>::now();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
@@ -92,11 +93,10 @@ std::int64_t common_origin(Communicator& comm, Queue& queue) {
 template <class Communicator, class Queue>
 std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& own) {
   std::string all;
+  const std::vector<std::size_t> sizes = of_all_ranks(comm, queue, own.size());
   for (int rank = 0; rank < comm.size(); ++rank) {
-    std::uint64_t size = own.size();
-    broadcast(comm, queue, std::as_writable_bytes(std::span{&size, 1}), rank);
-    std::string text = rank == comm.rank() ? own : std::string(static_cast<std::size_t>(size), ' ');
-    broadcast(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
+    std::string text = rank == comm.rank() ? own : std::string(sizes[static_cast<std::size_t>(rank)], ' ');
+    broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
     all += text;
   }
   return all;
@@ -115,6 +115,8 @@ template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std:
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
+  static_assert(!Trainer::is_apart, "trace_step: it looks at the host's clock before and after each op, which says nothing of a "
+                                    "device whose work is done later");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;

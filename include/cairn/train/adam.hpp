@@ -31,7 +31,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);
-  const adam_coefficients<T> c{.scale = static_cast<T>(call.scale),
+  const adam_coefficients<T> c{.scale = call.scale,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
@@ -40,7 +40,8 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
                                .eps = static_cast<T>(eps),
                                .rate = static_cast<T>(call.learning_rate / mean_bias),
                                .weight_decay = static_cast<T>(decay),
-                               .shrink = static_cast<T>(shrink)};
+                               .shrink = static_cast<T>(shrink),
+                               .factor = call.factor};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
@@ -54,7 +55,7 @@ struct Adam {
   double eps = 1e-8;
   double weight_decay = 0;
 
-  std::size_t states() const { return 2; }
+  constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
   void check() const { detail::check_adam(*this); }

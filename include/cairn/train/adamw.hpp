@@ -17,7 +17,7 @@ struct AdamW {
   double eps = 1e-8;
   double weight_decay = 1e-2;
 
-  std::size_t states() const { return 2; }
+  constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
   void check() const { detail::check_adam(*this); }

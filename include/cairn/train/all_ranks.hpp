@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/core/error.hpp>
-#include <cairn/train/handshake.hpp>
 #include <cairn/train/replica.hpp>
 
 namespace cairn::detail {
 
-// What the ranks of a job do together between two steps. Every rank makes the same calls; a job of one rank makes them too,
-// and they cost nothing.
+// What the ranks of a job do together between two steps, with what lies in the host's memory. Every rank makes the same
+// calls; a job of one rank makes none.
 
 template <class Trainer>
 int rank_of(Trainer& train) {
@@ -26,11 +28,10 @@ template <class Trainer>
 void take_from_first_rank(Trainer& train, std::string& text) {
   auto& ranks = replica_access::comm(train);
   auto& queue = replica_access::compute(train);
-  if (ranks.size() == 1) return;
   std::uint64_t size = text.size();
-  broadcast(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
   text.resize(static_cast<std::size_t>(size));
-  broadcast(ranks, queue, std::as_writable_bytes(std::span{text}));
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{text}));
 }
 
 // Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there.
@@ -55,14 +56,18 @@ void on_first_rank(Trainer& train, F&& f) {
   if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
 }
 
-// Replaces each number by its sum over the ranks; the same bits on all of them.
+// Replaces each number by its sum over the ranks, ((rank 0 + rank 1) + rank 2) + …: the same bits on all of them, whatever the
+// communicator's own order is. Every rank receives the numbers of all ranks.
 template <class Trainer>
 void sum_over_ranks(Trainer& train, std::span<double> numbers) {
   auto& ranks = replica_access::comm(train);
-  auto& queue = replica_access::compute(train);
   if (ranks.size() == 1 || numbers.empty()) return;
-  auto sent = ranks.all_reduce(queue, numbers);
-  sent.wait(queue);
+  std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
+  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = all[i];
+    for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];
+  }
 }
 
 } // namespace cairn::detail

@@ -49,10 +49,11 @@ struct loss_message {
     static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
                                        "class Target> static constexpr bool takes = ...; "
                                        "see checked_loss<type, queue, number>");
-    static_assert(Checked::steps != 3,
-                  "loss: run is missing or has another signature, expected template <class Queue, class T, class "
-                  "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
-                  "queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "loss: run is missing, has another signature or is for another device, expected template <class Queue, class T, class "
+        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
+        "queue, number>");
     static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
                                        "double; see checked_loss<type, queue, number>");
     return Checked::steps == 5;

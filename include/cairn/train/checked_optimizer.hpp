@@ -35,10 +35,11 @@ struct optimizer_message {
     static_assert(Checked::steps != 2,
                   "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
                   "checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 3,
-                  "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
-                  "void update(Queue& queue, const update_call<T>& call) const; see "
-                  "checked_optimizer<type, queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "optimizer: update is missing, has another signature or is for another device, expected template <class Queue, class T> "
+        "void update(Queue& queue, const update_call<T>& call) const; see "
+        "checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
                                        "of double; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "

@@ -8,10 +8,12 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/explain.hpp>
+#include <cairn/device/cpu.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/layer/checked_calls.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checked_network.hpp>
+#include <cairn/ops/ops.hpp>
 #include <cairn/train/checked_loss.hpp>
 #include <cairn/train/checked_optimizer.hpp>
 #include <cairn/train/ddp.hpp>
@@ -45,6 +47,20 @@ struct device_message {
   static constexpr bool right() {
     static_assert(is_right<Argument>, "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
     return false;
+  }
+};
+struct device_ops_message {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(Checked::missing != 1, "trainer: this device lacks an op that moves elements: expected an overload for its "
+                                         "queue of each in detail::moves_elements (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 2, "trainer: this device lacks an op of a layer: expected an overload for its queue of "
+                                         "each in detail::computes_layers (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 3, "trainer: this device lacks an op of a loss: expected an overload for its queue of each "
+                                         "in detail::computes_losses (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 4, "trainer: this device lacks an op of an update: expected an overload for its queue of "
+                                         "each in detail::computes_updates (ops/ops.hpp); see device_ops<queue, number>");
+    return Checked::missing == 0;
   }
 };
 struct replica_message {
@@ -108,6 +124,20 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
+// Which group of ops a device lacks; 0: none. A cpu has all, which its own tests say.
+template <class Queue, class T>
+constexpr int missing_ops() {
+  if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
+  else if constexpr (!moves_elements<Queue, T> || !converts_elements<Queue, T>) return 1;
+  else if constexpr (!computes_layers<Queue, T>) return 2;
+  else if constexpr (!computes_losses<Queue, T>) return 3;
+  else return computes_updates<Queue, accumulated<T>> ? 0 : 4;
+}
+template <class Queue, class T>
+struct device_ops : device_ops_message {
+  static constexpr int missing = missing_ops<Queue, T>();
+};
+
 template <class Batch>
 inline constexpr bool is_batch = false;
 template <std::size_t N>
@@ -134,10 +164,11 @@ struct training_diagnostic {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, accumulated<T>>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
-    if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
+    if constexpr (missing_ops<Queue, T>() != 0) return type_of<device_ops<Queue, T>>{};
+    else if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
-    else if constexpr (communicator::steps != 5) return type_of<communicator>{};
+    else if constexpr (!communicator::is_right) return type_of<communicator>{};
     else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>

@@ -3,6 +3,7 @@
 
 #include <concepts>
 
+#include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 
 namespace cairn {
@@ -36,11 +37,8 @@ struct no_clip {
 struct clip_norm {
   double max_norm = 0;
 
-  // max_norm / (norm + 1e-6), but at most 1. A norm that is no number gives NaN, so a diverged step is seen.
-  constexpr double scale(double norm) const {
-    const double factor = max_norm / (norm + 1e-6);
-    return max_norm <= 0 || factor > 1 ? 1 : factor;
-  }
+  // What the gradients are multiplied by.
+  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
 
   template <std::same_as<detail::no_clip> None>
   constexpr operator None() const {

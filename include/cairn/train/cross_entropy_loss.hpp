@@ -45,8 +45,8 @@ private:
 // classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
 // target of its own.
 //
-// An integer that is no class number throws input_error before anything is written, unless it is ignore_index. (torch
-// ignores -100 without being asked; here nothing is ignored without being asked.)
+// An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
+// -100 without being asked; here nothing is ignored without being asked.)
 struct CrossEntropyLoss {
   static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
 
@@ -67,21 +67,37 @@ struct CrossEntropyLoss {
     return all;
   }
 
+  template <std::integral Target>
+  void check_targets(const Target* targets, std::size_t rows, const shape& output) const {
+    if (has_options()) check(output.last());
+    detail::check_classes(targets, rows * targets_per_sample(output), output.last(),
+                          ignore_index == ignores_nothing ? nullptr : &ignore_index);
+  }
+
+  // The class weights.
+  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {weight.data<T>(), weight.size()};
+  }
+
   template <class Queue, class T, class Target>
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const matrix<const T> logits{call.output, rows, classes};
-    if (ignore_index == ignores_nothing && label_smoothing == 0 && weight.size() == 0)
-      return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
     const cross_entropy_options<T> options{.ignore_index = ignore_index,
                                            .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weight.data<accumulated<T>>()};
+                                           .class_weights = weight.size() == 0 ? nullptr : weights};
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 
 private:
+  bool has_options() const { return ignore_index != ignores_nothing || label_smoothing != 0 || weight.size() != 0; }
   void check(std::size_t classes) const {
     if (weight.size() != 0 && weight.size() != classes)
       throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
+#include <cairn/train/rank_groups.hpp>
 #include <cairn/train/rank_texts.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
@@ -57,7 +61,7 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
   return h.value();
 }
 
-// Replaces these bytes by those of rank `root`.
+// Replaces these bytes, which the device reaches, by those of rank `root`.
 template <class Communicator, class Queue>
 void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
   if (bytes.empty()) return;
@@ -65,35 +69,53 @@ void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int
   sent.wait(queue);
 }
 
-// Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
-// two calls, whether they agree or not.
+// What a rank compares with the others before it begins.
+struct rank_build {
+  fingerprint built;
+  std::uint64_t settings = 0;
+  bool operator==(const rank_build&) const = default;
+};
+
+// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
+// rank. The ranks that are named first are those that the others outnumber, or all of them.
+inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
+    const std::vector<std::size_t> odd = groups.outnumbered();
+    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
+           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
+           " on every rank, " + found;
+  };
+  std::size_t part = fingerprint::parts;
+  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
+  if (part < fingerprint::parts) {
+    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
+    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
+    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
+    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
+                     found_texts(part, groups, texts, mark)) +
+           "; start every rank from the same program";
+  }
+  constexpr const char* what = " would make different steps";
+  constexpr const char* advice = "; start every rank from the same program with the same arguments";
+  part = rank_texts::parts;
+  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
+  if (part < rank_texts::parts) {
+    const rank_groups groups(texts.size(),
+                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
+    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
+  }
+  // Words that say too little.
+  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
+  return differing(groups, what, part, "found others") + advice;
+}
+
+// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
+// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
 template <class Communicator, class Queue>
 void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
-  struct {
-    fingerprint built;
-    std::uint64_t settings;
-  } first{own, settings};
-  rank_texts of_rank_0 = texts;
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&of_rank_0, 1}));
-  const std::string ranks = "ddp: rank " + std::to_string(comm.rank()) + " and rank 0 ";
-  if (const std::size_t part = own.differs(first.built); part != fingerprint::parts) {
-    // They may differ in what the words do not say.
-    const bool told = texts.texts[part] != of_rank_0.texts[part];
-    throw input_error(ranks + "were built differently: expected the same " + rank_texts::name(part) + " on every rank, " +
-                      (told ? texts.found(part, comm.rank(), of_rank_0)
-                            : "found fingerprints " + std::to_string(own.words[part]) + " and " +
-                                  std::to_string(first.built.words[part]) + ", of " + texts.read(part)) +
-                      "; start every rank from the same program");
-  }
-  if (first.settings != settings) {
-    const std::size_t part = texts.differs(of_rank_0, fingerprint::parts);
-    throw input_error(ranks + "would make different steps: expected the same " +
-                      (part != rank_texts::parts
-                           ? rank_texts::name(part) + std::string(" on every rank, ") + texts.found(part, comm.rank(), of_rank_0)
-                           : "loss and optimizer on every rank, found others") +
-                      "; start every rank from the same program with the same arguments");
-  }
+  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
+  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
+  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
 }
 
 } // namespace cairn::detail

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/shape.hpp>
 
 namespace cairn {
@@ -11,12 +12,13 @@ namespace cairn {
 // Everything that a loss works on.
 template <class T, class Target>
 struct loss_call {
-  std::size_t rows = 0;                // samples, 1 … batch
-  const shape* output_shape = nullptr; // of one sample
-  const T* output = nullptr;           // (rows, output_shape)
-  const Target* targets = nullptr;     // (rows, targets_per_sample)
-  T* output_gradient = nullptr;        // (rows, output_shape); may be the memory of output; null: not wanted
-  double* loss = nullptr;              // one number
+  std::size_t rows = 0;                      // samples, 1 … batch
+  const shape* output_shape = nullptr;       // of one sample
+  const T* output = nullptr;                 // (rows, output_shape)
+  const Target* targets = nullptr;           // (rows, targets_per_sample)
+  T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
+  double* loss = nullptr;                    // one number in the device's memory
+  const accumulated<T>* constants = nullptr; // the loss's own, where ops can read them: see constants() below
 };
 
 // A loss compares the output of a network with targets and makes one number of each batch, a mean over its rows.
@@ -31,8 +33,11 @@ struct loss_call {
 //   5. equal inputs give equal bits, on any number of threads;
 //   6. it is a value, with a default: a trainer is given another in its options.
 //
-// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. What is
-// wrong with a call's numbers it throws as input_error, before it writes anything.
+// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. It may
+// have check_targets(const Target* targets, std::size_t rows, const shape& output), which throws input_error: the
+// trainer calls it on the host, before a step begins, so that a wrong target leaves no trace in a layer. It may have
+// constants<T>(), a std::span<const T> of numbers for its ops, with static constexpr most_constants(const shape& output), the
+// most there are: run() then finds them at call.constants, on every device.
 //
 // Not required: that the loss of a batch is the mean of the losses of its parts; the last batch of an epoch
 // may be smaller. examples/own_loss.cpp is a loss of one's own.

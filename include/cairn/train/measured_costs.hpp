@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
 #include <cairn/core/tensor.hpp>
@@ -69,15 +70,21 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
+std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+  static_assert(
+      detail::shares_memory<Device>,
+      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
+      "is done later");
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
   static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
   using clock = std::chrono::steady_clock;
-  detail::replica_of<plan, typename curve::net, T, Device, true> timed(options, seed{1}, plan::trained::memory.arena);
+  detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
+                                                                       plan::trained::memory.arena);
   Device& device = timed.device();
-  auto gradients = device.allocate(plan::parameter_block * sizeof(T));
-  const detail::gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
 
   constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
@@ -103,7 +110,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
         const detail::operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g /= static_cast<T>(Batch);
+        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
       }
       const auto start = clock::now();
       detail::run_op(timed.code(), device.compute(), lent, t);

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <cairn/core/batch.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/device/cores.hpp>
 #include <cairn/device/cpu.hpp>
+#include <cairn/device/device.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/train/ddp.hpp>
@@ -20,6 +22,7 @@ namespace cairn {
 struct model_options {
   std::uint64_t seed = 0;  // of the initial parameters
   std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
+  int ordinal = 0;         // which device, where the machine has several
 };
 
 namespace detail {
@@ -44,8 +47,15 @@ template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
   explicit model(const model_options& given = {})
-      : detail::evaluated_replica<Net, Batch, T, Device>(typename Device::options{detail::threads_for(given.threads, 1)},
-                                                         seed{given.seed}, 0) {}
+      : model(detail::held_device<Device>(
+                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+              given) {}
+  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
+  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+private:
+  model(detail::held_device<Device> device, const model_options& given)
+      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
 };
 
 } // namespace cairn

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/plan/fingerprint.hpp>
+#include <cairn/train/rank_groups.hpp>
 #include <cairn/train/settings.hpp>
 
 namespace cairn::detail {
@@ -24,8 +27,8 @@ inline std::string without_namespace(std::string text) {
 }
 
 // What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
-// are needed or not, as a rank does not know whether another differs. A text that is too long is cut.
+// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
+// that is too long is cut.
 struct rank_texts {
   // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
   // before that.
@@ -51,21 +54,36 @@ struct rank_texts {
     while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
     return begin;
   }
-
-  // "found A on rank 3 and B on rank 0". Of a long text there is a line, from a little before where the two part.
-  std::string found(std::size_t part, int rank, const rank_texts& of_rank_0) const {
-    constexpr std::size_t line = 100, before = 24;
-    const std::string own = read(part), first = of_rank_0.read(part);
-    const std::size_t shorter = std::min(own.size(), first.size());
-    const auto same = static_cast<std::size_t>(
-        std::mismatch(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin()).first - own.begin());
-    const std::size_t begin = std::max(own.size(), first.size()) > line && same > before ? same - before : 0;
-    const auto excerpt = [&](const std::string& text) {
-      return (begin > 0 ? "..." : "") + text.substr(begin, line) + (text.size() > begin + line ? "..." : "");
-    };
-    return "found " + excerpt(own) + " on rank " + std::to_string(rank) + " and " + excerpt(first) + " on rank 0";
-  }
 };
+
+// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
+// groups apart. Of long texts there is a line, from a little before where two of them part.
+template <class Marks>
+std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
+  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
+  const std::size_t shown = std::min(groups.size(), most);
+  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
+  const std::string first = text_of(0);
+  std::size_t longest = first.size(), same = rank_texts::longest;
+  bool told = true; // by the words
+  for (std::size_t a = 0; a < shown; ++a) {
+    const std::string text = text_of(a);
+    longest = std::max(longest, text.size());
+    const std::size_t shorter = std::min(text.size(), first.size());
+    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
+    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
+    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
+  }
+  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
+  std::vector<std::string> items;
+  for (std::size_t group = 0; group < shown; ++group) {
+    const std::string text = text_of(group);
+    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
+                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
+  }
+  if (shown < groups.size()) items.push_back("others on the other ranks");
+  return "found " + rank_groups::joined(items);
+}
 
 // SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
 template <class X>

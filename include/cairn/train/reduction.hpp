@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -26,13 +27,24 @@ public:
 
   std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
 
+  // The most bytes that leave in one call.
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const bucket& b : buckets_) most = std::max(most, b.size());
+    return (facts_.size() + most) * sizeof(T);
+  }
+
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    next_ = 0;
     asks_to_stop_ = own.asks_to_stop;
-    if (!compares()) return;
-    facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
+    begin(comm, queue);
+  }
+  // The same if the queue writes the facts, where the host cannot.
+  void begin(Communicator& comm, Queue& queue) {
+    next_ = 0;
+    if (!compares() || go_together()) return;
+    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
@@ -40,7 +52,7 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      pending_[next_] = comm.all_reduce(queue, sent);
+      static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
     }
   }
   // So many have left in this step.
@@ -61,11 +73,18 @@ public:
   // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
   void compare(Communicator& comm, Queue& queue) {
     if (!compares()) return;
-    if (go_together()) wait(queue, 0);
-    else facts_pending_.wait(queue);
+    wait_for_facts(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
     asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
   }
+  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
+  void wait_for_facts(Queue& queue) {
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+  }
+  std::span<T> facts() const { return facts_; }
+  // Whether there are facts to compare: not of one rank, and not without gradients.
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   // Does a rank ask to stop? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
 
@@ -79,7 +98,6 @@ public:
 private:
   using pending_type = pending_of<Communicator, T, Queue>;
 
-  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
 
   std::span<const bucket> buckets_;

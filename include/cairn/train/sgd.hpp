@@ -21,7 +21,7 @@ struct SGD {
   double weight_decay = 0;
   bool nesterov = false;
 
-  std::size_t states() const { return momentum == 0 ? 0 : 1; }
+  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
   // As torch.optim.SGD refuses them.
@@ -36,12 +36,13 @@ struct SGD {
 
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {
-    const sgd_coefficients<T> c{.scale = static_cast<T>(call.scale),
+    const sgd_coefficients<T> c{.scale = call.scale,
                                 .learning_rate = static_cast<T>(call.learning_rate),
                                 .momentum = static_cast<T>(momentum),
                                 .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
                                 .weight_decay = static_cast<T>(weight_decay),
-                                .nesterov = nesterov};
+                                .nesterov = nesterov,
+                                .factor = call.factor};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };

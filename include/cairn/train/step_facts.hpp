@@ -10,6 +10,7 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
+#include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/train/settings.hpp>
 
 namespace cairn::detail {
@@ -43,10 +44,14 @@ public:
   static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
     for (T& number : all) number = 0;
     T* at = all.data() + rank * each;
-    for (const std::uint64_t word : own.words())
-      for (unsigned shift = 0; shift < 64; shift += 16) *at++ = static_cast<T>(word >> shift & 0xFFFFU);
+    for (const std::uint64_t word : own.words()) {
+      write_as_numbers(at, word);
+      at += 4;
+    }
     *at = own.asks_to_stop ? T(1) : T(0);
   }
+  // Where the number of a rank's parameters is: the op checksum writes it there.
+  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
 
   // Throws on every rank if the facts of one differ from those of rank 0.
   static void compare(std::span<const T> all, std::size_t ranks) {

@@ -14,7 +14,7 @@ namespace cairn::detail {
 
 // Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
 // parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here is then only a cache line of zeros. Buckets is the constant list of the buckets.
+// here are then only zeros, as many as lie between two of them. T is the type in which sums are kept. Buckets is the constant list of the buckets.
 template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
 class step_gradients {
 public:
@@ -32,9 +32,14 @@ public:
     return at;
   }
 
+  // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
+  static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
+  static constexpr std::size_t bytes(std::size_t ranks) {
+    return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
+  }
+
   step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
-      : facts_(ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0),
-        memory_(device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))), places_(at),
+      : facts_(facts_of(ranks)), memory_(device.allocate(bytes(ranks))), places_(at),
         reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
                    {reinterpret_cast<T*>(memory_.data()), facts_}) {
     if (!fused) place_.start = first();

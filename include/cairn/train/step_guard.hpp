@@ -16,12 +16,12 @@ class step_guard {
 public:
   // Runs step `number`. abandon() is called while an exception passes that came after enter().
   template <class Step, class Abandon>
-  double run(std::uint64_t number, const Step& step, const Abandon& abandon) {
+  auto run(std::uint64_t number, const Step& step, const Abandon& abandon) {
     if (!failure_.empty())
       throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
       const on_the_way_out<Abandon> clean{*this, abandon};
-      const double loss = step();
+      const auto loss = step();
       leave();
       return loss;
     } catch (const rank_lost& thrown) {
@@ -50,6 +50,8 @@ public:
   }
   void leave() { inside_ = is_final_ = false; }
   void clear() { failure_.clear(); }
+  // What was found only after the step: the next one is refused with it.
+  void fail(const std::string& text) { failure_ = text; }
 
 private:
   // A pending may be destroyed unwaited only while an exception passes, so not by a handler.

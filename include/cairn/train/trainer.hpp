@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
@@ -15,8 +17,9 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/with_input_gradient.hpp>
-#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
@@ -41,10 +44,12 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
 class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
   using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
+  using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
-  using base::buffers, base::fused, base::output_shape, base::parameters;
+  using base::fused, base::is_apart, base::output_shape;
   using typename base::communicator_type;
+  using optimizer_type = Optimizer;
   using typename base::options;
   using typename base::plan;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
@@ -52,12 +57,23 @@ public:
   // One process, one rank.
   explicit trainer(Optimizer optimizer, options given = {})
     requires(!distribution::distributed)
-      : base(nullptr, optimizer, std::move(given)) {}
+      : base(base::made_device(given, nullptr), nullptr, optimizer, std::move(given)) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
     requires(distribution::distributed)
-      : base(&comm, optimizer, std::move(given)) {
+      : base(base::made_device(given, &comm), &comm, optimizer, std::move(given)) {
+    this->meet();
+  }
+
+  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
+  // `threads` and `ordinal` are its own.
+  explicit trainer(Device& shared, Optimizer optimizer, options given = {})
+    requires(!distribution::distributed)
+      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, std::move(given)) {}
+  explicit trainer(Device& shared, communicator_type& comm, Optimizer optimizer, options given = {})
+    requires(distribution::distributed)
+      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, std::move(given)) {
     this->meet();
   }
 
@@ -68,7 +84,8 @@ public:
   // inputs(hidden, mask): an array for each tensor and each constant, in the order of its Inputs<...>.
   //
   // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
-  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples.
+  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples: a double, or on a device whose work
+  // is done later a step_loss, which becomes one.
   //
   // Parameters are updated when the gradients of all ranks have arrived, and when the ranks are found to make the same step:
   // equally many micro-batches, one learning rate, and every `check_every` steps the same parameters. An
@@ -76,14 +93,14 @@ public:
   // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
   template <step_inputs Inputs, numbers Targets>
-  double step(const Inputs& inputs, const Targets& targets) {
+  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
     return this->take_step(inputs, judged_by_loss<Targets>{*this, targets});
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
+  // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
-  double accumulate(const Inputs& inputs, const Targets& targets) {
+  detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
                           "fused update there are never all of them; use step(), or train without fused_update");
     return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
@@ -95,12 +112,17 @@ public:
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
   // is for losses that are known only when the output is.
   template <step_inputs Inputs>
-  owned_tensor<T> forward(const Inputs& inputs) {
+  owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
-    owned_tensor<T> own(rows, output_shape);
-    copy(compute(), own.size(), own.data(), replica_.elements_at(this->at_loss().input));
-    return own;
+    if constexpr (is_apart) {
+      replica_.slots().turn(this->waiting());
+      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
+      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute, [](std::byte*) {}));
+    } else {
+      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
+    }
+    const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
+    return replica_.fetched(replica_.shown(made), this->waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
@@ -116,23 +138,38 @@ public:
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
-  // the tensor), neither averaged over ranks nor clipped. It stays until the next step() or accumulate(). To have it and leave
+  // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
+  // owned_tensor where the device's memory is not the host's. To have it and leave
   // the parameters alone: accumulate(), look at it, drop_micro_batches().
   template <std::size_t K = 0>
-  tensor_view<const T> input_gradient() const {
+  auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
                   "trainer: this network's input gradient is not made; write trainer<with_input_gradient<Net>, ...>");
     if constexpr (plan::gives_input_gradient) {
       static_assert(detail::contains(plan::values.gradients[0], K), "trainer: input K has no gradient; is it of integers?");
       const std::size_t at = code_.gradient_at[0][K];
-      return {reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
-    } else return {};
+      const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
+      if constexpr (is_apart || detail::is_narrow<T>) {
+        auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
+        const auto own = self->replica_.fetched(there, self->waiting());
+        if constexpr (!detail::is_narrow<T>) return own;
+        else {
+          owned_tensor<sum> wide(own.rows(), own.sample_shape());
+          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
+          return wide;
+        }
+      } else return there;
+    } else return tensor_view<const T>{};
   }
 
   // Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`, and micro-batches are
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
+    if constexpr (is_apart) { // a step that failed is over, and of no interest any more
+      compute().finish();
+      this->outcomes_.forget();
+    }
     if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();
     this->broadcast_replica(root);
     guard_.clear();
@@ -143,49 +180,61 @@ public:
   // used again, so that metrics cost no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    return evaluate_loss(inputs, targets, [](const tensor_view<const T>&, double) {});
+    return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
   }
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
-    judge.rows(inputs, where);
-    const tensor_view<const T> outputs = replica_.evaluate(inputs, where);
-    const double loss = judge(outputs.rows(), outputs.data(), nullptr);
-    f(outputs, loss);
+    const std::size_t rows = judge.rows(inputs, where);
+    double loss = 0;
+    if constexpr (is_apart) {
+      auto& o = this->outcomes_.begin([this](auto& before) { this->settle(before); });
+      replica_.slots().turn(this->waiting());
+      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
+      const auto lent = replica_.lend(rows, inputs, pass::evaluate, [&](std::byte* to) { judge.write(rows, to); });
+      detail::run_forward(replica_.code(), compute(), lent);
+      const tensor_view<const T> there = replica_.evaluated(rows);
+      const auto outputs = replica_.fetched(replica_.shown(there), this->waiting());
+      judge(rows, there.data(), nullptr,
+            {.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss});
+      loss = this->loss_now({});
+      f(tensor_view<const sum>{outputs.data(), rows, output_shape}, loss);
+    } else {
+      const tensor_view<const T> outputs = replica_.evaluate(inputs, where, this->waiting());
+      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<sum>(options_.loss).data(), .loss = &loss});
+      f(replica_.shown(outputs), loss);
+    }
     return loss;
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
   // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
-  std::span<T> gradients() {
+  std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
-    if (applied_scale_ != 1)
-      for (T& g : gradients_.all()) g *= static_cast<T>(applied_scale_);
-    applied_scale_ = 1;
-    return gradients_.all();
+    const std::span<sum> all = this->shown(gradients_.all());
+    scale(all);
+    return all;
   }
   // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
   template <class F>
   void for_each_gradient(F&& f) {
-    this->for_each([&](named_parameter<T> q) {
-      if (q.is_frozen) return;
-      q.numbers = {gradients().data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
-      f(q);
-    });
+    static_assert(!fused, "fused_update: there are never all gradients; train without fused_update to look at them");
+    auto all = this->on_host();
+    all.add_state(gradients_.all());
+    scale(all.state(0));
+    all.for_each_of_state(0, std::forward<F>(f));
+    all.give_back();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }
+  std::span<const sum> optimizer_state(std::size_t i) const { return this->shown(std::span<const sum>(updates_.state(i))); }
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
-    for (std::size_t i = 0; i < updates_.states(); ++i)
-      this->for_each([&](named_parameter<T> q) {
-        if (q.is_frozen) return;
-        q.numbers = {updates_.state(i).data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
-        f(i, q);
-      });
+    auto all = detail::replica_access::weights_and_states(*this);
+    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
+    all.give_back();
   }
 
   // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
@@ -210,7 +259,15 @@ public:
   }
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
-  std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
+  std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  std::size_t arena_bytes() { return replica_.arena_memory().size(); }
+
+  // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
+  // states, the arena, and where the device's memory is not the host's the slots of its batches. Not what the device keeps for
+  // itself, nor a larger arena of a schedule that was solved at run time. See device_bytes.
+  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) {
+    return base::all_bytes(states, ranks);
+  }
 
   std::uint64_t steps() const { return steps_; } // updates so far
 
@@ -239,10 +296,18 @@ public:
   const Loss& loss() const { return options_.loss; }
   void loss(const Loss& other) {
     options_.loss = other;
+    this->send_constants();
     settings_ = this->settings();
   }
-  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping.
-  double gradient_norm() const { return gradient_norm_; }
+  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping. On a device whose work is done
+  // later it waits for the step.
+  double gradient_norm() {
+    this->wait_for_all();
+    return gradient_norm_;
+  }
+  // Comes back when all steps are done, and throws what went wrong in them: to look at the clock, or before the ranks part. On
+  // a cpu they are done when step() returns.
+  void wait() { this->wait_for_all(); }
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
@@ -251,9 +316,19 @@ private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::options_, base::rate_was_set_, base::replica_;
+  using base::loss_constants_, base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
+  // The gradients that were applied: those of all ranks times what made a mean of them.
+  void scale(std::span<sum> all) {
+    if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
+      this->wait_for_all();
+      applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
+    }
+    if (applied_scale_ != 1)
+      for (sum& g : all) g *= static_cast<sum>(applied_scale_);
+    applied_scale_ = 1;
+  }
   // What judges the output of a step: see training_step::take_step.
   template <class Targets>
   struct judged_by_loss {
@@ -263,12 +338,19 @@ private:
     template <step_inputs Inputs>
     std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
       const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
-      detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
+      detail::check_targets<Loss, T>(own.options_.loss, rows, targets, output_shape, Batch::size);
       return rows;
     }
-    double operator()(std::size_t rows, const T* output, T* gradient) const {
-      return detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, targets, output, gradient);
+    void write(std::size_t rows, std::byte* to) const {
+      std::memcpy(to, detail::first_number(targets), rows * targets_per_sample * sizeof(target));
     }
+    void operator()(std::size_t rows, const T* output, T* gradient, const detail::judged_at& at) const {
+      const auto* const first = is_apart ? static_cast<const target*>(at.targets) : detail::first_number(targets);
+      detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, first, at, output, gradient);
+    }
+
+  private:
+    using target = detail::number_of<Targets>;
   };
   template <class Gradient>
   struct given_gradient {
@@ -277,8 +359,8 @@ private:
 
     template <step_inputs Inputs>
     std::size_t rows(const Inputs& inputs) const {
-      static_assert(std::is_same_v<detail::number_of<Gradient>, T>,
-                    "trainer::step_from: expected a gradient of the same type of numbers as the network's");
+      static_assert(std::is_same_v<detail::number_of<Gradient>, sum>,
+                    "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
       const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::step_from, inputs");
       const std::size_t found = detail::count_rows(given, output_shape, Batch::size, "trainer::step_from, gradient");
       if (found != rows)
@@ -286,10 +368,17 @@ private:
                           " outputs, as many as there are inputs, found that of " + std::to_string(found));
       return rows;
     }
-    double operator()(std::size_t rows, const T*, T* gradient) const {
-      if constexpr (std::is_same_v<detail::number_of<Gradient>, T>)
-        copy(own.compute(), rows * output_shape.size(), gradient, detail::first_number(given));
-      return 0;
+    void write(std::size_t, std::byte*) const {}
+    // The program's array may be gone when this returns, so a device whose work is done later is waited for.
+    void operator()(std::size_t rows, const T*, T* gradient, const detail::judged_at&) const {
+      const std::size_t count = rows * output_shape.size();
+      if constexpr (!std::is_same_v<detail::number_of<Gradient>, sum>) return; // there has been an error
+      else if constexpr (detail::is_narrow<T>) {
+        sum* const there = own.replica_.working().given_outputs();
+        upload(own.compute(), count, there, detail::first_number(given));
+        convert(own.compute(), count, gradient, static_cast<const sum*>(there));
+      } else upload(own.compute(), count, gradient, detail::first_number(given));
+      if constexpr (is_apart) own.waiting()(own.compute().record());
     }
   };
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/device/cores.hpp>
+#include <cairn/device/device.hpp>
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
@@ -24,13 +26,22 @@ template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine]
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
-  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
-  rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
+  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
+                                 // is done later, this option is the only one that makes every step wait
+  std::chrono::milliseconds deadline{600'000};                  // of a wait for such a device
+  rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
   Loss loss{};                                                  // with other numbers than its defaults
   Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
 
+  // What the trainer's device is told.
+  template <class Communicator>
+  device_options on_device(const Communicator* ranks) const {
+    const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
+    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
+  }
   // The number of threads where these ranks run; null: there are no others.
   template <class Communicator>
   std::size_t threads_beside(const Communicator* ranks) const {

@@ -6,38 +6,27 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <utility>
-#include <variant>
 
-#include <cairn/comm/loopback.hpp>
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
-#include <cairn/core/view.hpp>
 #include <cairn/data/checksum.hpp>
-#include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
-#include <cairn/net/solved_step.hpp>
-#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/checksum/checksum.hpp>
+#include <cairn/ops/clip/clip.hpp>
+#include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
-#include <cairn/train/rank_texts.hpp>
-#include <cairn/train/replica_owner.hpp>
 #include <cairn/train/settings.hpp>
+#include <cairn/train/staging_slots.hpp>
 #include <cairn/train/step_facts.hpp>
-#include <cairn/train/step_gradients.hpp>
-#include <cairn/train/step_guard.hpp>
-#include <cairn/train/training_options.hpp>
-#include <cairn/train/updates.hpp>
+#include <cairn/train/step_loss.hpp>
+#include <cairn/train/taken_loss.hpp>
+#include <cairn/train/trained_replica.hpp>
 
 namespace cairn::detail {
-
-template <class Model, class Batch, class T, class Device>
-using trained_replica =
-    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
-                  typename replica<Model>::model, T, Device, true>;
 
 // How the parts of a step are made where nothing watches it: as they are. What watches a step has the same four members and
 // makes each part itself (report/step_watch.hpp makes it op by op). It is a parameter of the function that makes a step, so
@@ -64,137 +53,86 @@ struct unwatched_step {
 // How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
 // ask for is in trainer.hpp.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class training_step : public trained_replica<Model, Batch, T, Device> {
-  using base = trained_replica<Model, Batch, T, Device>;
+class training_step : public trained_replica<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = trained_replica<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = replica<Model>;
 
 public:
-  using base::buffers, base::parameters;
+  using base::buckets, base::fused, base::is_apart;
   using typename base::plan;
-  static constexpr bool fused = plan::fused;
-  using communicator_type = typename distribution::communicator_type;
-
-  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
-
-  static_assert(plan::trained::arena <= place::most_bytes,
-                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
-
-  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
-
-  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
-  using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
-  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused>;
 
 protected:
+  using base::base;
   friend struct replica_access;
-  using queue = typename Device::queue;
-  using base::replica_;
-  using flat_gradients = step_gradients<plan, buckets, communicator_type, T, Device>;
-
-  training_step(communicator_type* comm, Optimizer optimizer, options given)
-      : base(typename Device::options{(given.check(), given.threads_beside(comm))}, seed{given.seed},
-             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena),
-        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
-        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
-                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
-                                       : flat_gradients::places_in(plan::trained::memory),
-                   replica_.arena_memory().data()),
-        learning_rate_(optimizer.learning_rate), settings_(settings()) {
-    if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
-    if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
-    if constexpr (divides_parameters<Optimizer>)
-      this->for_each([this](const named_parameter<T>& q) {
-        if (!q.is_frozen) updates_.add(q, parameters().data());
-      });
-  }
-
-  std::uint64_t settings() const {
-    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
-  }
-  // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
-  void meet() {
-    compare_builds(
-        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
-    broadcast_replica(0);
-  }
-  void broadcast_replica(int root) {
-    broadcast(comm(), compute(), std::as_writable_bytes(parameters()), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(buffers()), root);
-    for (std::size_t i = 0; i < updates_.states(); ++i)
-      broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
-  }
-
-  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
-  queue& compute() { return replica_.device().compute(); }
-
-  communicator_type& comm() {
-    if constexpr (distribution::distributed) return *comm_;
-    else return alone_;
-  }
-
-  double max_norm() const { // 0: nothing is clipped
-    if constexpr (fused) return 0;
-    else return options_.clip.max_norm;
-  }
-
-  double learning_rate_now() const {
-    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
-  }
+  using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
+  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::lend, base::max_norm;
+  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_, base::loss_constants_;
+  using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
+  using base::stops_, base::updates_, base::wants_to_stop_;
+  using base::target_bytes, base::waiting;
+  using typename base::communicator_type;
+  using typename base::sum;
 
   static constexpr unwatched_step unwatched{};
 
   // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
-  // it is; judge(rows, output, gradient) writes the gradient of the output, and returns the loss. The two may be the same
-  // memory.
+  // it is; judge(rows, output, gradient, at) puts on the queue what writes the gradient of the output, and the loss. The two may
+  // be the same memory. judge.write(bytes) is asked for the targets where ops cannot read them from where they are.
   template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
-  double take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
+  loss_of_step<Device> take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
     return guard_.run(
         steps_ + 1,
         [&] {
           const double loss = micro_batch(inputs, judge, true, watch);
           watch.update([this] { update(); }, comm(), compute(), gradients_.on_the_way());
-          return loss;
+          return this->told(loss);
         },
         [this] { abandon(); });
   }
   template <step_inputs Inputs, class Judge>
-  double take_micro_batch(const Inputs& inputs, const Judge& judge) {
-    if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
-    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
+  loss_of_step<Device> take_micro_batch(const Inputs& inputs, const Judge& judge) {
+    if constexpr (!is_apart) // where it waits for nothing, memory that few programs need is allocated when it is needed
+      if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(accumulation_bytes);
+    return guard_.run(
+        steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
-
-  // What the forward pass of the next micro-batch works with.
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why) {
-    const auto ranks = static_cast<std::uint64_t>(comm().size());
-    const auto rank = static_cast<std::uint64_t>(comm().rank());
-    frame<T> lent = replica_.lend(rows, inputs, why);
-    lent.random = {.seed = options_.seed, .step = steps_ * micro_batch_stride + micro_batches_ * ranks + rank, .position = 0};
-    return lent;
-  }
-  const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
 
 private:
   template <step_inputs Inputs, class Judge, class Watch>
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
+    if constexpr (!is_apart) {
+      double loss = 0;
+      const judged_at at{.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
+      return on_device(lend(rows_, inputs, pass::forward), at, judge, is_last, watch);
+    } else {
+      auto& o = outcomes_.begin([this](auto& before) { this->settle(before); });
+      replica_.slots().turn(waiting());
+      const typename staging_slots<Device>::use in_use(replica_.slots());
+      const frame<T> lent = lend(rows_, inputs, pass::forward, [&](std::byte* to) {
+        judge.write(rows_, to);
+        if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+      });
+      const judged_at at{.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss};
+      return on_device(lent, at, judge, is_last, watch);
+    }
+  }
+
+  // Everything of a micro-batch that is put on the queue, up to the update.
+  template <class Judge, class Watch>
+  double on_device(frame<T> lent, const judged_at& at, const Judge& judge, bool is_last, Watch& watch) {
     const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
-    frame<T> lent = lend(rows_, inputs, pass::forward);
     lent.gradients = &gradients_.place();
-    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
+    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
     lent.tell = &tell;
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
-    const double loss = watch.loss(
-        [&] { return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient)); });
+    const double loss = watch.loss([&] {
+      judge(rows_, replica_.elements_at(this->at_loss().input), replica_.elements_at(this->at_loss().output_gradient), at);
+      return options_.check_loss || !is_apart ? this->loss_now(at) : 0;
+    });
     if (options_.check_loss && !std::isfinite(loss))
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(comm().rank()) +
                   " at step " + std::to_string(steps_ + 1) +
@@ -203,21 +141,43 @@ private:
     ++micro_batches_;
     applied_scale_ = 1;
     guard_.enter(is_last && (fused || distribution::distributed));
-    if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
+    if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);
     return loss;
   }
-
-  step_facts facts() {
-    step_facts own{.steps = steps_,
-                   .micro_batches = micro_batches_,
-                   .learning_rate = learning_rate_now(),
-                   .settings = settings_,
-                   .asks_to_stop = wants_to_stop_};
-    if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
-      own.parameters = quick_checksum(std::as_bytes(parameters()));
-    return own;
+  bool compares_parameters() const {
+    return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
+  }
+  step_facts facts(std::size_t micro_batches) {
+    return {.steps = steps_,
+            .micro_batches = micro_batches,
+            .learning_rate = learning_rate_now(),
+            .settings = settings_,
+            .asks_to_stop = wants_to_stop_};
+  }
+  void begin_reduction() {
+    auto& gradients = gradients_.on_the_way();
+    if constexpr (!is_apart) {
+      step_facts own = facts(micro_batches_);
+      if (compares_parameters()) own.parameters = quick_checksum(std::as_bytes(replica_.parameters()));
+      gradients.begin(comm(), compute(), own);
+    } else {
+      if (gradients.compares()) {
+        const std::span<sum> all = gradients.facts();
+        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
+        if (compares_parameters())
+          checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
+                   static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
+        outcomes_.latest().has_facts = true;
+      }
+      gradients.begin(comm(), compute());
+    }
+  }
+  void write_facts(std::byte* to) {
+    facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+    wants_to_stop_ = false; // this step carries it
   }
 
   // While an exception passes that came after the first gradients.
@@ -260,9 +220,13 @@ private:
     last_micro_batches_ = micro_batches_;
     micro_batches_ = 0;
     guard_.leave();
-    gradients_.on_the_way().compare(comm(), compute());
-    stops_ = gradients_.on_the_way().asks_to_stop();
-    if (stops_) wants_to_stop_ = false;
+    if constexpr (is_apart) { // what was found is known when the step is over: see settle()
+      if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
+    } else {
+      gradients_.on_the_way().compare(comm(), compute());
+      stops_ = gradients_.on_the_way().asks_to_stop();
+      if (stops_) wants_to_stop_ = false;
+    }
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
@@ -277,13 +241,23 @@ private:
     gradients_.on_the_way().wait(q);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     begin_update();
+    const double* factor = nullptr;
     if (max_norm() > 0) {
       double squares = 0;
-      squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
-      gradient_norm_ = std::sqrt(squares) * scale;
-      scale *= options_.clip.scale(gradient_norm_);
+      if constexpr (is_apart) {
+        auto& o = outcomes_.latest();
+        squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
+        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm());
+        factor = &o.numbers()->factor;
+        o.has_norm = true;
+        o.scale = scale;
+      } else {
+        squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
+        gradient_norm_ = std::sqrt(squares) * scale;
+        scale *= options_.clip.scale(gradient_norm_);
+      }
     }
-    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale);
+    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale, factor);
     applied_scale_ = scale;
   }
   void update()
@@ -294,40 +268,13 @@ private:
     guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale) {
-    updates_.apply(compute(), {scale, learning_rate_, steps_}, parameters().data(), gradients_.on_the_way().span_of(b).data(),
-                   buckets[b].begin, buckets[b].end);
+  void update_bucket(std::size_t b, double scale, const double* factor = nullptr) {
+    updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
+                   gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
-  // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
-  static constexpr std::uint64_t micro_batch_stride = 1U << 16;
-
-protected:
-  friend struct replica_access;
-
-  communicator_type* comm_ = nullptr;
-  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
-  options options_;
-  program<T, queue> code_ = program_of<plan, T, queue>;
-  updates<Optimizer, T, Device> updates_;
-  typename Device::memory accumulation_;
-  typename Device::memory input_gradient_; // if the network gives it
-  flat_gradients gradients_;
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
-  step_guard guard_{};
-  std::size_t micro_batches_ = 0;      // since the last step
-  std::size_t last_micro_batches_ = 1; // of the last step
-  std::size_t rows_ = 0;               // samples of the last micro-batch
-  std::uint64_t steps_ = 0;
-  double learning_rate_;
-  bool rate_was_set_ = false; // by the program, whatever the schedule says
-  std::uint64_t settings_;
-  double gradient_norm_ = 0;
-  double applied_scale_ = 1; // what gradients() still has to multiply by
   bool reducing_ = false;
-  bool wants_to_stop_ = false; // this rank asks to, from the next step on
-  bool stops_ = false;         // a rank asked to in the last step
-  callback<std::byte*, std::size_t> discarded_{};
 };
 
 } // namespace cairn::detail

@@ -26,6 +26,7 @@ public:
   // What an update is made of, besides where it takes place.
   struct step {
     double scale = 1;
+    const double* factor = nullptr; // see update_call
     double learning_rate = 0;
     std::uint64_t number = 1;
   };
@@ -53,10 +54,9 @@ public:
 
   // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
   // A parameter never lies in two buckets.
-  void add(const named_parameter<T>& q, const T* first) {
-    const auto begin = static_cast<std::size_t>(q.numbers.data() - first);
+  void add(const named_parameter<T>& q) {
     const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
-    spans_.push_back({begin, begin + size, is_special(*q.facts)});
+    spans_.push_back({q.place, q.place + size, is_special(*q.facts)});
     std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   }
 
@@ -90,6 +90,7 @@ private:
     for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
     call.is_special = s.is_special;
     call.scale = now.scale;
+    call.factor = now.factor;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
     optimizer_.update(queue, call);

@@ -46,7 +46,7 @@ TEST_CASE("adam: the formula") {
 TEST_CASE("adam: bits do not depend on how the span is cut") {
   const std::array<std::vector<float>, 4> all{steps<float>(-1, 1, 99), steps<float>(1, -1, 99), steps<float>(0, 1, 99),
                                               steps<float>(2, -3, 99)};
-  CHECK(bits_ignore_cuts<3>(detail::adam_element<float>{coefficients<float>}, all));
+  CHECK(bits_ignore_cuts<3>(detail::adam_element<float>{coefficients<float>, 0.5F}, all));
 }
 
 TEST_CASE("adam: the first step is the learning rate however small the gradient, if eps is smaller still") {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -75,4 +79,47 @@ TEST_CASE("blend: takes one side, bit for bit") {
   CHECK(detail::blend(false, 1.5, 2.5) == 2.5);
   CHECK(std::signbit(detail::blend(true, -0.0F, 1.0F)));
   CHECK(std::isnan(detail::blend(false, 1.0F, NAN)));
+}
+
+namespace {
+
+// As a layer of one's own has it: a function of values that gives one.
+struct weighted {
+  double weight;
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T x, T y) const {
+    return static_cast<T>(weight) * x + y * y;
+  }
+};
+
+template <class T>
+bool public_op_is_right(std::size_t count, std::size_t threads) {
+  cpu device({.threads = threads});
+  const auto x = steps<T>(-2, 1, count + 1);
+  auto y = steps<T>(1, 5, count + 1);
+  std::vector<T> to(count + 1, T{7});
+  elementwise(device.compute(), count, weighted{0.5}, to.data(), x.data(), y.data());
+  bool good = to[count] == T{7};
+  for (std::size_t i = 0; i < count; ++i)
+    good = good && static_cast<double>(to[i]) == doctest::Approx(static_cast<double>(T{0.5} * x[i] + y[i] * y[i]));
+  elementwise(device.compute(), count, weighted{0.5}, y.data(), x.data(), y.data()); // upon what it reads
+  return good && std::equal(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(count), y.begin());
+}
+
+} // namespace
+
+TEST_CASE("elementwise: the public op gives what its function gives, in place too, whatever the threads") {
+  for (const std::size_t count : {0U, 1U, 16U, 33U, 100U}) {
+    CHECK(public_op_is_right<float>(count, 1));
+    CHECK(public_op_is_right<double>(count, 1));
+  }
+  CHECK(public_op_is_right<float>(2 * detail::element_part + 5, 2));
+}
+
+TEST_CASE("elementwise: the public op takes a lambda of one element too") {
+  cpu device;
+  const auto x = steps<float>(-2, 1, 21);
+  std::vector<float> to(21);
+  elementwise(device.compute(), 21, [](float a) { return 3 * a; }, to.data(), x.data());
+  for (std::size_t i = 0; i < 21; ++i) CHECK(to[i] == 3 * x[i]);
 }

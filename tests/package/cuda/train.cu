@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A project whose compiler is nvcc: its own kernels and Cairn stand in one file. On a machine without a device the
+// A project with sources for nvcc: its own kernels and Cairn stand in one file. On a machine without a device the
 // kernel is compiled only.
 #include <cuda_runtime.h>
 

@@ -155,8 +155,8 @@ TEST_CASE("ddp: a rank that fails inside a fused update ends the job with its me
     int reached = 0;
     const std::string text = text_of([&] {
       threads{3}.run([&](threads::rank& rank) {
-        // Calls 0 to 3 are those of the meeting: this is the third bucket of the second step.
-        fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{what, 4 + 15 + 2} : injected_fault{});
+        // Calls 0 to 2 are those of the handshake: this is the third bucket of the second step.
+        fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{what, 3 + 15 + 2} : injected_fault{});
         trainer<ddp<fused_update<Net>, decltype(faulty), bucket_bytes<1>>, CrossEntropyLoss, SGD, batch<6>> t{
             faulty, testing::momentum, {.seed = 1}};
         const samples s(6, 1);

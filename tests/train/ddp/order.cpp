@@ -129,7 +129,40 @@ private:
   int rank_;
 };
 
+// Two ranks that are alike, and what one of them is told to reserve.
+struct reserving : recording::communicator<recording::forgets::nothing> {
+  using base = recording::communicator<recording::forgets::nothing>;
+  std::vector<std::size_t> reserved;
+  std::size_t largest = 0;
+
+  template <class T>
+  ticket all_reduce(recording::queue& queue, std::span<T> span) {
+    CHECK(reserved.size() == 1); // before
+    largest = std::max(largest, span.size_bytes());
+    return base::all_reduce(queue, span);
+  }
+  void reserve(std::size_t bytes) { reserved.push_back(bytes); }
+};
+
+template <class Model, class... Options>
+void check_reserved() {
+  reserving comm;
+  trainer<ddp<Model, reserving, Options...>, CrossEntropyLoss, SGD, batch<6>, float, recording::device> t{comm,
+                                                                                                          testing::momentum};
+  const samples s(6, 1);
+  for (int step = 0; step < 2; ++step) t.step(s.x, s.y);
+  REQUIRE(comm.reserved.size() == 1);
+  CHECK(comm.largest > 0);
+  CHECK(comm.largest <= comm.reserved[0]);
+  CHECK(comm.reserved[0] <= comm.largest + detail::facts_of_ranks<float>::size(2) * sizeof(float));
+}
+
 } // namespace
+
+TEST_CASE("ddp: a communicator is told the largest sum of a step before the first") {
+  check_reserved<Net>();
+  check_reserved<Net, bucket_bytes<3000>>();
+}
 
 TEST_CASE("ddp: a bucket leaves right after the backward that completes it") {
   check_order<Net, bucket_bytes<1>>();

@@ -46,17 +46,18 @@ TEST_CASE("ddp: ranks that were built alike meet") {
 TEST_CASE("ddp: ranks that were built differently refuse to start and say what differs") {
   const std::string network = meeting<replica_trainer<Net>, replica_trainer<Other>>();
   CHECK(has(network, "the same network on every rank"));
-  CHECK(has(network, "rank 1 and rank 0 were built differently"));
-  CHECK(has(network, "found 3 stages with 109 parameters, Sequential<Linear<10"));
-  CHECK(has(network, " on rank 1 and 3 stages with 94 parameters, Sequential<Linear<10"));
-  CHECK(has(network, " on rank 0; start every rank from the same program"));
+  CHECK(has(network, "ranks 0 and 1 were built differently"));
+  CHECK(has(network, "found 3 stages with 94 parameters, Sequential<Linear<10"));
+  CHECK(has(network, " on rank 0 and 3 stages with 109 parameters, Sequential<Linear<10"));
+  CHECK(has(network, " on rank 1; start every rank from the same program"));
   const std::string policy = meeting<replica_trainer<Net>, replica_trainer<checkpoint<recompute_all, Net>>>();
-  CHECK(has(policy, "the same checkpoint policy on every rank, found recompute_all at batch 6 of Sequential<"));
-  CHECK(has(policy, "on rank 1 and store_all at batch 6 of Sequential<"));
-  CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, float, bucket_bytes<1>>>(),
-            "the same gradient buckets on every rank, found 4 of at most 1 bytes on rank 1 and 1 of at most 26214400 bytes"));
+  CHECK(has(policy, "the same checkpoint policy on every rank, found store_all at batch 6 of Sequential<"));
+  CHECK(has(policy, "on rank 0 and recompute_all at batch 6 of Sequential<"));
+  CHECK(has(
+      meeting<replica_trainer<Net>, replica_trainer<Net, float, bucket_bytes<1>>>(),
+      "the same gradient buckets on every rank, found 1 of at most 26214400 bytes on rank 0 and 4 of at most 1 bytes on rank 1"));
   CHECK(has(meeting<replica_trainer<Net>, replica_trainer<Net, double>>(),
-            "the same element type on every rank, found double on rank 1 and float on rank 0"));
+            "the same element type on every rank, found float on rank 0 and double on rank 1"));
 }
 
 TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
@@ -73,15 +74,16 @@ TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
   CHECK(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0) == "");
   for (const SGD other : {SGD{.learning_rate = 0.2, .momentum = 0.9}, SGD{.learning_rate = 0.1, .momentum = 0.8},
                           SGD{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}})
-    CHECK(has(meet_with(other, 0), "rank 1 and rank 0 would make different steps"));
+    CHECK(has(meet_with(other, 0), "ranks 0 and 1 would make different steps"));
   CHECK(has(meet_with({.learning_rate = 0.2, .momentum = 0.9}, 0),
-            "expected the same learning rate on every rank, found 0.2 on rank 1 and 0.1 on rank 0"));
+            "expected the same learning rate on every rank, found 0.1 on rank 0 and 0.2 on rank 1"));
   CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.8}, 0),
-            "expected the same optimizer on every rank, found SGD(0.1, 0.8, 0, 0, 0) on rank 1 and SGD(0.1, 0.9, 0, 0, 0)"));
+            "expected the same optimizer on every rank, found SGD(0.1, 0.9, 0, 0, 0) on rank 0 and SGD(0.1, 0.8, 0, 0, 0)"));
   CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 1),
-            "would make different steps: expected the same clipping on every rank, found clip.max_norm 1 on rank 1 and"));
+            "would make different steps: expected the same clipping on every rank, found clip.max_norm 0 on rank 0 and "
+            "clip.max_norm 1"));
   CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0, step_rate{.learning_rate = 0.1, .step_size = 9}),
-            "the same schedule of rates on every rank, found one that begins with 0.1 on rank 1 and none on rank 0"));
+            "the same schedule of rates on every rank, found none on rank 0 and one that begins with 0.1 on rank 1"));
 }
 
 TEST_CASE("ddp: a rank that throws ends the job with its message") {

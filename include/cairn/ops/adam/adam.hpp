@@ -10,16 +10,17 @@ namespace cairn {
 
 template <class T>
 struct adam_coefficients {
-  T scale;        // of the gradient
+  double scale;   // of the gradient
   T keep_mean;    // beta_1
   T fresh_mean;   // 1 - beta_1
   T keep_square;  // beta_2
   T fresh_square; // 1 - beta_2
   T correction;   // 1 / sqrt(1 - beta_2^step)
   T eps;
-  T rate;         // learning rate / (1 - beta_1^step)
-  T weight_decay; // added to the gradient: Adam
-  T shrink;       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
+  T rate;                         // learning rate / (1 - beta_1^step)
+  T weight_decay;                 // added to the gradient: Adam
+  T shrink;                       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
+  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
 };
 
 // For each of `count` elements

@@ -20,9 +20,10 @@ namespace detail {
 template <class T>
 struct adam_element {
   adam_coefficients<T> c;
+  T scale;
   [[gnu::always_inline]] inline void operator()(T& p, T& mean, T& square, T gradient) const {
     p *= c.shrink;
-    const T g = c.scale * gradient + c.weight_decay * p;
+    const T g = scale * gradient + c.weight_decay * p;
     mean = c.keep_mean * mean + c.fresh_mean * g;
     square = c.keep_square * square + c.fresh_square * g * g;
     p -= c.rate * mean / (square_root(square) * c.correction + c.eps);
@@ -35,7 +36,8 @@ template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& c) {
   const T *const p = parameters, *const m = mean, *const s = square;
-  detail::elementwise(queue, count, detail::adam_element<T>{c}, std::array{parameters, mean, square},
+  const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
+  detail::elementwise(queue, count, detail::adam_element<T>{c, scale}, std::array{parameters, mean, square},
                       std::array{p, m, s, gradients});
 }
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -141,6 +144,34 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::ar
   });
 }
 
+// A function that gives its result, as one that leaves it in its first operand.
+template <class F>
+struct leaves_result {
+  F function;
+  template <class T, class... More>
+  [[gnu::always_inline]] inline void operator()(T& first, More... more) const {
+    first = static_cast<T>(function(first, more...));
+  }
+};
+
 } // namespace cairn::detail
+
+namespace cairn {
+
+// What f does becomes vector code if it has no branch and calls nothing that is not inlined. Its bits depend on the elements
+// alone: not on their place, the number of threads or `count`.
+template <class T, class F, class... From>
+void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
+  static_assert(sizeof...(From) > 0 && (std::same_as<T, From> && ...),
+                "elementwise: expected at least one array to read, all of the element type that is written");
+  static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
+                                                 "copied byte by byte: give it numbers, not containers");
+  static_assert(std::is_invocable_r_v<accumulated<T>, const F&, const accumulated<From>&...>,
+                "elementwise: the function cannot be called with one element of each array, expected T operator()(T, ...) const");
+  detail::elementwise(queue, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
+                      std::array<const T*, sizeof...(From)>{from...});
+}
+
+} // namespace cairn
 
 CAIRN_KERNELS_END

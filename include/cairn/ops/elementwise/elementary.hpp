@@ -16,18 +16,18 @@ namespace cairn::detail {
 // as it is there to check gradients and not for speed. Every one of them gives NaN for NaN. The compiler's own functions
 // stand where others of the standard library would be calls in a program that is not optimised.
 
-[[gnu::always_inline]] inline float absolute(float x) { return __builtin_fabsf(x); }
-[[gnu::always_inline]] inline double absolute(double x) { return __builtin_fabs(x); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float absolute(float x) { return __builtin_fabsf(x); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline double absolute(double x) { return __builtin_fabs(x); }
 
 // The highest coefficient comes last: c0 + x (c1 + x (c2 + ...)).
 template <class... C>
-[[gnu::always_inline]] inline float polynomial(float x, float c0, C... c) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float polynomial(float x, float c0, C... c) {
   if constexpr (sizeof...(C) == 0) return c0;
   else return c0 + x * polynomial(x, c...);
 }
 
 // 2^n for -126 <= n <= 127.
-[[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float power_of_two(std::int32_t n) {
   return __builtin_bit_cast(float, (static_cast<std::uint32_t>(n) + 127U) << 23);
 }
 
@@ -36,7 +36,7 @@ template <class... C>
 // x = k ln 2 + r with |r| <= ln(2) / 2, so e^x = 2^k (1 + r + r^2 P(r)). Adding 1.5 * 2^23 rounds to an
 // integer and leaves it in the low bits. ln 2 is taken away in two parts, the first of which is exact times
 // k. 2^k is applied in two steps, as 2^128 is no float and 2^-149 is not normal.
-[[gnu::always_inline]] inline float exponential(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential(float x) {
   constexpr float shift = 0x1.8p23F;
   const float limited = blend(x < -104.0F, -104.0F, blend(x > 89.0F, 89.0F, x));
   const float shifted = limited * 1.44269504F + shift;
@@ -47,14 +47,14 @@ template <class... C>
   const std::int32_t half = exponent >> 1;
   return (1.0F + (r + r * r * p)) * power_of_two(half) * power_of_two(exponent - half);
 }
-inline double exponential(double x) { return std::exp(x); }
+CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
 // The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
 // errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
 // made by halving the exponent: 3e-2, 2e-3, 5e-6; a step for x times it squares the error once more and takes its rounding
 // back. What is smaller than 2^-100 is taken times 2^48 and its root times 2^-24, both exactly: a number that is not normal
 // has no exponent to halve, and the difference in the last step has to be normal too.
-[[gnu::always_inline]] inline float square_root(float given) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float square_root(float given) {
   constexpr std::uint32_t one = 127U << 23;
   const std::uint32_t small = 0U - static_cast<std::uint32_t>(given < 0x1p-100F);
   const float x = given * __builtin_bit_cast(float, one + (small & 48U << 23));
@@ -64,11 +64,11 @@ inline double exponential(double x) { return std::exp(x); }
   const float better = (root + 0.5F * inverse * (x - root * root)) * __builtin_bit_cast(float, one - (small & 24U << 23));
   return blend(x > 0x1.FFFFFEp127F, x, better);
 }
-inline double square_root(double x) { return std::sqrt(x); }
+CAIRN_HOST_DEVICE inline double square_root(double x) { return std::sqrt(x); }
 
 // tanh x, within 4e-7 relative: for |x| < 0.625 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of
 // x.
-[[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float hyperbolic_tangent(float x) {
   const float size = absolute(x);
   const float square = x * x;
   const float p = polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
@@ -76,19 +76,19 @@ inline double square_root(double x) { return std::sqrt(x); }
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
   return __builtin_copysignf(blend(size < 0.625F, inner, outer), x);
 }
-inline double hyperbolic_tangent(double x) { return std::tanh(x); }
+CAIRN_HOST_DEVICE inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 
 // 1 / (1 + e^-x), within 4e-7 relative where e^-x is finite, else 0.
-[[gnu::always_inline]] inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
-inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
+CAIRN_HOST_DEVICE inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 // log(1 + x) for 0 <= x <= 1, within 3e-7 relative: with s = x / (2 + x) it is 2 artanh s, and artanh(s) / s is a
 // polynomial in s^2, which is at most 1/9.
-[[gnu::always_inline]] inline float logarithm_of_one_plus(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float logarithm_of_one_plus(float x) {
   const float s = x / (2.0F + x);
   return 2.0F * s * polynomial(s * s, 1.0F, 0.333331585F, 0.200124547F, 0.139803007F, 0.140891671F);
 }
-inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
+CAIRN_HOST_DEVICE inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
 
 // The normal distribution at x: how much of it lies below x, which is (1 + erf(x / sqrt 2)) / 2, and its
 // density.
@@ -100,7 +100,7 @@ struct normal {
 
 // With a = |x|, the part outside is e^(-a^2/2) M(a), and M is a polynomial in (a - 3) / (a + 3) on [0, 14].
 // Unlike 1 + erf this cancels nothing: within 1e-6 relative down to x = -6, 1e-5 down to -13.
-[[gnu::always_inline]] inline normal<float> normal_at(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline normal<float> normal_at(float x) {
   const float size = absolute(x);
   const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
@@ -110,7 +110,7 @@ struct normal {
   const float outside = bell * m;
   return {blend(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
 }
-inline normal<double> normal_at(double x) {
+CAIRN_HOST_DEVICE inline normal<double> normal_at(double x) {
   return {0.5 * std::erfc(-x * 0.70710678118654752440), std::exp(-0.5 * x * x) * 0.39894228040143267794};
 }
 

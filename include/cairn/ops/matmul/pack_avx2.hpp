@@ -80,7 +80,7 @@ private:
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
     vector near[4];
     vector far[4];
-#pragma GCC unroll 4
+    CAIRN_UNROLL_4
     for (std::size_t j = 0; j < 4; ++j) {
       if constexpr (Ragged) {
         const vector upper = row(j);
@@ -111,7 +111,7 @@ private:
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
     vector r[4];
-#pragma GCC unroll 4
+    CAIRN_UNROLL_4
     for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
     const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
     const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
@@ -176,15 +176,15 @@ struct column_sums {
     alignas(32) T chains[columns];
     for (std::size_t p = 0; p < depth;) {
       typename registers::vector chain[Registers];
-#pragma GCC unroll 4
+      CAIRN_UNROLL_4
       for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
       for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
         const T* const row = from + p * stride;
-#pragma GCC unroll 4
+        CAIRN_UNROLL_4
         for (std::size_t i = 0; i < Registers; ++i)
           chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
       }
-#pragma GCC unroll 4
+      CAIRN_UNROLL_4
       for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
       for (std::size_t j = 0; j < columns; j += 4)
         *reinterpret_cast<totals_of_four*>(totals + j) +=

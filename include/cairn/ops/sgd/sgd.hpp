@@ -10,12 +10,13 @@ namespace cairn {
 
 template <class T>
 struct sgd_coefficients {
-  T scale; // of the gradient
+  double scale; // of the gradient
   T learning_rate;
   T momentum; // 0: there is no velocity
   T fresh;    // how much of the gradient enters the velocity: 1 - dampening, but 1 in the first step
   T weight_decay;
   bool nesterov;
+  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
 };
 
 // For each of `count` elements

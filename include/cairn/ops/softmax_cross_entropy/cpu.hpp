@@ -206,7 +206,6 @@ template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::check_classes(targets, rows, classes);
   using call = detail::cross_entropy<T, Target>;
   const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
   const call own{logits.data, output_gradient, targets, classes, share, detail::widest_for_elements()};
@@ -224,7 +223,6 @@ template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::check_classes(targets, rows, classes, &options.ignore_index);
   detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
                                                     classes,     options,         detail::widest_for_elements()};
   own.prepare(rows);

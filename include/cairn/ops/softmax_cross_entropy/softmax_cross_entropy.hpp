@@ -20,7 +20,8 @@ namespace cairn {
 //
 // The logits and their gradient are (rows, classes) without gaps, the targets (rows) class numbers. Taking
 // the maximum away first keeps every exponential in (0, 1]. Rows are added up in double; of no rows the loss
-// is 0. A target that is no class throws cairn::error before anything is written.
+// is 0. A target must be a class, which nothing here looks at: on a device nobody could be told in time. CrossEntropyLoss asks
+// detail::check_classes before a step begins.
 template <class T, std::integral Target>
 void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                            std::type_identity_t<matrix<const T>> logits, const Target* targets) = delete;
@@ -53,9 +54,9 @@ void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
     if (std::cmp_greater_equal(+target, 0) && std::cmp_less(+target, classes)) [[likely]]
       continue;
     if (ignored != nullptr && std::cmp_equal(+target, *ignored)) continue;
-    throw error("CrossEntropyLoss: target " + std::to_string(row) + " is " + std::to_string(target) +
-                ", but the classes are 0 to " + std::to_string(classes - 1) +
-                "; give class numbers, or a network with more outputs");
+    throw input_error("CrossEntropyLoss: target " + std::to_string(row) + " is " + std::to_string(target) +
+                      ", but the classes are 0 to " + std::to_string(classes - 1) +
+                      "; give class numbers, or a network with more outputs");
   }
 }
 

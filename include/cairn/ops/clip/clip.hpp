@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/ops/queue_without_this_op.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A norm
+// that is no number gives NaN, so a diverged step is seen.
+constexpr double clip_factor(double norm, double max_norm) {
+  const double factor = max_norm / (norm + 1e-6);
+  return max_norm <= 0 || factor > 1 ? 1 : factor;
+}
+
+} // namespace detail
+
+// *factor = clip_factor(sqrt(*squares) scale, max_norm). All are single numbers in the device's memory: where work is done later,
+// the host need not wait for a norm to clip by it.
+void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm) = delete;
+
+} // namespace cairn

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/clip/clip.hpp>
+
+namespace cairn {
+
+inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm) {
+  *factor = detail::clip_factor(std::sqrt(*squares) * scale, max_norm);
+}
+
+} // namespace cairn

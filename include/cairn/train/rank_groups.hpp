@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace cairn::detail {
+
+// The ranks of a job, put together where they have the same of something: the smallest group first, and of groups of one
+// size that with the lowest rank.
+class rank_groups {
+public:
+  // same(a, b) says whether ranks a and b have the same.
+  template <class Same>
+  rank_groups(std::size_t ranks, const Same& same) : ranks_(ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const auto its = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) { return same(group.front(), rank); });
+      if (its != groups_.end()) its->push_back(rank);
+      else groups_.push_back({rank});
+    }
+    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  }
+
+  std::size_t ranks() const { return ranks_; }
+  std::size_t size() const { return groups_.size(); }
+  const std::vector<std::size_t>& operator[](std::size_t group) const { return groups_[group]; }
+
+  // The ranks outside the largest group; all ranks where no group is larger than every other.
+  std::vector<std::size_t> outnumbered() const {
+    const bool one_is_largest = size() > 1 && groups_[size() - 2].size() < groups_.back().size();
+    std::vector<std::size_t> out(one_is_largest ? 0 : ranks_);
+    std::iota(out.begin(), out.end(), std::size_t{0});
+    for (std::size_t group = 0; one_is_largest && group + 1 < size(); ++group)
+      out.insert(out.end(), groups_[group].begin(), groups_[group].end());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  // "rank 3", or "ranks 0, 1 and 2". Of many ranks the first are named.
+  static std::string text(const std::vector<std::size_t>& ranks) {
+    constexpr std::size_t most = 8; // a job may have a thousand
+    std::vector<std::string> items;
+    for (std::size_t i = 0; i < std::min(most, ranks.size()); ++i) items.push_back(std::to_string(ranks[i]));
+    if (ranks.size() > most) items.push_back(std::to_string(ranks.size() - most) + " more");
+    return (ranks.size() == 1 ? "rank " : "ranks ") + joined(items);
+  }
+  // "a, b and c"
+  static std::string joined(const std::vector<std::string>& items) {
+    std::string out;
+    for (std::size_t i = 0; i < items.size(); ++i) out += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ") + items[i];
+    return out;
+  }
+
+private:
+  std::size_t ranks_;
+  std::vector<std::vector<std::size_t>> groups_;
+};
+
+} // namespace cairn::detail

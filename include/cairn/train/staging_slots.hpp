@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/memory.hpp>
+#include <cairn/device/device.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
+
+namespace cairn::detail {
+
+// How batches get to a device whose memory the host cannot write: two slots in turn, each a block of the host's and one of the
+// device's. The host fills one while the device still computes with the other, and waits when it is two batches ahead.
+template <class Device>
+class staging_slots {
+public:
+  static constexpr std::size_t count = 2;
+
+  staging_slots(Device& device, std::size_t bytes) : device_(device) {
+    for (slot& s : slots_) {
+      s.here = device.staging(bytes);
+      s.there = device.allocate(bytes);
+    }
+  }
+
+  // While one lives the device may read the slot: from begin() until everything that reads it is on the compute queue.
+  class [[nodiscard]] use {
+  public:
+    explicit use(staging_slots& slots) : slots_(slots) {}
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() {
+      slot& s = slots_.slots_[slots_.now_];
+      s.used = slots_.device_.compute().record();
+      s.was_used = true;
+    }
+
+  private:
+    staging_slots& slots_;
+  };
+
+  // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
+  template <class Wait>
+  void turn(const Wait& wait) {
+    const std::size_t next = (now_ + 1) % count;
+    if (slots_[next].was_used) wait(slots_[next].used);
+    now_ = next;
+  }
+  std::byte* here() const { return slots_[now_].here.data(); }
+  std::byte* there() const { return slots_[now_].there.data(); }
+
+  // One copy of the whole slot, for which the compute queue waits.
+  void send() {
+    const slot& s = slots_[now_];
+    upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));
+    device_.compute().wait(device_.transfers().record());
+  }
+
+private:
+  struct slot {
+    typename Device::host_memory here{};
+    typename Device::memory there{};
+    typename Device::event used{};
+    bool was_used = false;
+  };
+
+  Device& device_;
+  std::array<slot, count> slots_{};
+  std::size_t now_ = 0;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/device.hpp>
+
+namespace cairn {
+
+// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
+// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
+// 1024 micro-batches; one that is asked for later than that throws input_error.
+class step_loss {
+public:
+  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+
+  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
+
+  // Throws what went wrong in the step, and deadline_error if it does not end.
+  operator double() const {
+    bool there = false;
+    return read_(owner_, call_, true, there);
+  }
+  // Whether the number is known without waiting.
+  bool is_there() const {
+    bool there = false;
+    read_(owner_, call_, false, there);
+    return there;
+  }
+
+private:
+  void* owner_;
+  std::uint64_t call_;
+  reader read_;
+};
+
+namespace detail {
+
+// What step() returns: on a device whose memory the host shares the loss is there.
+template <class Device>
+using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
+
+} // namespace detail
+
+} // namespace cairn

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/device/device.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
+
+namespace cairn::detail {
+
+// Single numbers of a micro-batch in the device's memory, written there by ops.
+struct step_numbers {
+  double loss = 0;
+  double squares = 0; // of all gradients, if they are clipped
+  double factor = 1;  // by which clipping multiplies them
+};
+
+// What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
+// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024.
+template <class T, class Device>
+class step_outcomes {
+public:
+  static constexpr std::size_t count = 2;
+  static constexpr std::uint64_t kept = 1024;
+
+  struct outcome {
+    typename Device::memory there{};
+    typename Device::host_memory here{};
+    typename Device::event done{};
+    bool is_open = false;
+    std::uint64_t call = 0;
+    double scale = 1; // of the gradients, where their norm is known
+    bool has_norm = false;
+    bool has_facts = false;
+
+    step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
+    // The same when they are back, and the facts of all ranks, if there are any.
+    step_numbers told() const {
+      step_numbers all;
+      std::memcpy(&all, here.data(), sizeof all);
+      return all;
+    }
+    std::span<const T> facts(std::size_t size) const { return {reinterpret_cast<const T*>(here.data() + bytes_of(0)), size}; }
+  };
+
+  // How many bytes of the device and of the host each of them takes.
+  static constexpr std::size_t bytes_of(std::size_t facts) { return 64 + facts * sizeof(T); }
+
+  step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
+    for (outcome& o : all_) {
+      o.there = device.allocate(bytes_of(0));
+      o.here = device.staging(bytes_of(facts));
+    }
+  }
+
+  // The number of the next micro-batch.
+  std::uint64_t next() const { return next_; }
+  outcome& latest() { return all_[(next_ - 1) % count]; }
+
+  // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
+  template <class Settle>
+  outcome& begin(const Settle& settle) {
+    outcome& o = all_[next_ % count];
+    if (o.is_open) settle(o);
+    o.call = next_++;
+    o.scale = 1;
+    o.has_norm = o.has_facts = false;
+    return o;
+  }
+  // Everything that it tells is on the queue, except what is fetched here.
+  template <class Queue>
+  void end(Queue& queue, outcome& o, const T* facts) {
+    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+    if (o.has_facts) download(queue, facts_, reinterpret_cast<T*>(o.here.data() + bytes_of(0)), facts);
+    o.done = queue.record();
+    o.is_open = true;
+  }
+  void close(outcome& o) {
+    o.is_open = false;
+    losses_[o.call % kept] = o.told().loss;
+  }
+  // Settles the oldest of what is open, if settle(outcome) says that it is over.
+  template <class Settle>
+  void settle_one(const Settle& settle) {
+    for (std::size_t i = 0; i < count; ++i) {
+      outcome& o = all_[(next_ + i) % count];
+      if (!o.is_open) continue;
+      settle(o);
+      return;
+    }
+  }
+  // Settles what is open, the older one first.
+  template <class Settle>
+  void settle_all(const Settle& settle) {
+    for (std::size_t i = 0; i < count; ++i) {
+      outcome& o = all_[(next_ + i) % count];
+      if (o.is_open) settle(o);
+    }
+  }
+
+  // What is open is not told any more.
+  void forget() {
+    for (outcome& o : all_) o.is_open = false;
+  }
+
+  double loss_of(std::uint64_t call) const {
+    if (call + kept < next_)
+      throw input_error("trainer: expected a loss to be read within " + std::to_string(kept) + " micro-batches, found " +
+                        std::to_string(next_ - call) + " since; take its number as a double sooner");
+    return losses_[call % kept];
+  }
+  // Whether it is still on its way.
+  bool is_open(std::uint64_t call) const {
+    for (const outcome& o : all_)
+      if (o.is_open && o.call == call) return true;
+    return false;
+  }
+
+private:
+  std::size_t facts_;
+  std::array<outcome, count> all_{};
+  std::uint64_t next_ = 0;
+  std::vector<double> losses_;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <cairn/comm/exchange.hpp>
+#include <cairn/comm/loopback.hpp>
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/execute.hpp>
+#include <cairn/net/solved_step.hpp>
+#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/handshake.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/rank_texts.hpp>
+#include <cairn/train/replica_owner.hpp>
+#include <cairn/train/settings.hpp>
+#include <cairn/train/step_facts.hpp>
+#include <cairn/train/step_gradients.hpp>
+#include <cairn/train/step_guard.hpp>
+#include <cairn/train/step_loss.hpp>
+#include <cairn/train/step_outcomes.hpp>
+#include <cairn/train/taken_loss.hpp>
+#include <cairn/train/training_options.hpp>
+#include <cairn/train/updates.hpp>
+#include <cairn/train/wait_on_host.hpp>
+
+namespace cairn::detail {
+
+// A replica in training, without its steps: what it has besides the replica, how it tells the program of work that may still be
+// going on, and what it has in common with the other ranks.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class trained_replica
+    : public replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
+                           typename replica<Model>::model, T, Device, true> {
+  using distribution = replica<Model>;
+  using base = replica_owner<blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>,
+                             typename distribution::model, T, Device, true>;
+
+public:
+  using base::buffers, base::parameters;
+  using typename base::plan;
+  static constexpr bool fused = plan::fused;
+  using communicator_type = typename distribution::communicator_type;
+
+  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
+
+  static_assert(plan::trained::arena <= place::most_bytes,
+                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
+
+  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
+  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
+
+  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
+  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
+  using options = training_options<Loss, solved, fused>;
+
+protected:
+  friend struct replica_access;
+  using queue = typename Device::queue;
+  using sum = accumulated<T>; // of gradients, facts and what is learnt
+  struct no_outcomes {};
+  using outcomes_type = std::conditional_t<base::is_apart, step_outcomes<sum, Device>, no_outcomes>;
+  static outcomes_type make_outcomes([[maybe_unused]] Device& device, [[maybe_unused]] std::size_t facts) {
+    if constexpr (base::is_apart) return outcomes_type(device, facts);
+    else return {};
+  }
+  using base::replica_;
+  using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+
+  using base::is_apart;
+  using typename base::replica_type;
+
+  trained_replica(held_device<Device> device, communicator_type* comm, Optimizer optimizer, options given)
+      : base(std::move(device), seed{given.seed},
+             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
+        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
+        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
+                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
+                                       : flat_gradients::places_in(plan::trained::memory),
+                   replica_.arena_memory().data()),
+        outcomes_(make_outcomes(replica_.device(), gradients_.facts_of(ranks_of(comm)))), learning_rate_(optimizer.learning_rate),
+        settings_(settings()) {
+    if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
+    if constexpr (is_apart) {
+      accumulation_ = replica_.device().allocate(accumulation_bytes);
+      loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(sum));
+      send_constants();
+    }
+    if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
+    if constexpr (divides_parameters<Optimizer>)
+      this->for_each([this](const named_parameter<sum>& q) {
+        if (!q.is_frozen) updates_.add(q);
+      });
+  }
+  // What is on the queue works with memory that is about to be freed.
+  ~trained_replica() {
+    if constexpr (is_apart) {
+      try {
+        wait_for_all();
+      } catch (...) { // it is told where a step or a loss is asked for; here nothing can be done about it
+      }
+    }
+  }
+
+  static std::size_t ranks_of(const communicator_type* comm) {
+    return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size());
+  }
+  static held_device<Device> made_device(const options& given, const communicator_type* comm) {
+    given.check();
+    return held_device<Device>(given.on_device(comm));
+  }
+
+  // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.
+  static constexpr std::size_t target_bytes =
+      align_up(Batch::size * Loss::targets_per_sample(base::output_shape) * sizeof(std::uint64_t));
+  static constexpr std::size_t more_staged(std::size_t ranks) {
+    return target_bytes + align_up(flat_gradients::facts_of(ranks) * sizeof(sum));
+  }
+  static constexpr std::size_t all_bytes(std::size_t states, std::size_t ranks) {
+    std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
+                      flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
+    if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
+    if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
+    return all;
+  }
+  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
+
+  std::uint64_t settings() const {
+    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
+  }
+  // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
+  void meet() {
+    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
+    compare_builds(
+        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
+    broadcast_replica(0);
+  }
+  void broadcast_replica(int root) {
+    broadcast(comm(), compute(), std::as_writable_bytes(replica_.parameters()), root);
+    broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), root);
+    for (std::size_t i = 0; i < updates_.states(); ++i)
+      broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
+    broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+  }
+
+  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
+  queue& compute() { return replica_.device().compute(); }
+
+  communicator_type& comm() {
+    if constexpr (distribution::distributed) return *comm_;
+    else return alone_;
+  }
+
+  double max_norm() const { // 0: nothing is clipped
+    if constexpr (fused) return 0;
+    else return options_.clip.max_norm;
+  }
+
+  double learning_rate_now() const {
+    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
+  }
+
+  // For the program: the loss, or where it will be.
+  loss_of_step<Device> told([[maybe_unused]] double loss) {
+    if constexpr (!is_apart) return loss;
+    else {
+      auto& o = outcomes_.latest();
+      outcomes_.end(compute(), o, gradients_.on_the_way().facts().data());
+      return step_loss(static_cast<trained_replica*>(this), o.call, &read_loss);
+    }
+  }
+  static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there)
+    requires is_apart
+  {
+    auto* const me = static_cast<trained_replica*>(self);
+    if (wait && me->outcomes_.is_open(call)) me->wait_for_all();
+    for (std::size_t i = 0; !wait && i < 2; ++i) // the older one first, if both are over
+      me->outcomes_.settle_one([me](auto& o) {
+        const bool over = me->compute().reached(o.done);
+        if (over) me->settle(o);
+        return over;
+      });
+    is_there = !me->outcomes_.is_open(call);
+    return is_there ? me->outcomes_.loss_of(call) : 0;
+  }
+
+  // Waits for the device, and asks meanwhile whether the other ranks are still there.
+  auto waiting() {
+    return [this](const typename Device::event& event) {
+      wait_on_host(compute(), event, options_.deadline, [this] { tell_check(comm()); });
+    };
+  }
+  // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
+  void settle(auto& o) {
+    waiting()(o.done);
+    outcomes_.close(o);
+    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
+    if (!o.has_facts) return;
+    const auto ranks = static_cast<std::size_t>(comm().size());
+    const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
+    try {
+      facts_of_ranks<sum>::compare(facts, ranks);
+    } catch (const error& differ) {
+      guard_.fail(differ.what());
+      throw;
+    }
+    stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
+  }
+  // Comes back when all that was asked for is done and known.
+  void wait_for_all() {
+    if constexpr (is_apart) {
+      outcomes_.settle_all([this](auto& o) { settle(o); });
+      waiting()(compute().record());
+    }
+  }
+  // The loss that the queue is about to write; waits for it.
+  double loss_now(const judged_at& at) {
+    if constexpr (!is_apart) return *at.loss;
+    else {
+      auto& o = outcomes_.latest();
+      download(compute(), sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+      waiting()(compute().record());
+      return o.told().loss;
+    }
+  }
+  void send_constants() {
+    if constexpr (is_apart) {
+      const std::span<const sum> numbers = constants_of<sum>(options_.loss);
+      if (numbers.empty()) return;
+      if (numbers.size_bytes() > loss_constants_.size())
+        throw input_error("trainer: expected a loss with at most " + std::to_string(loss_constants_.size() / sizeof(sum)) +
+                          " numbers of its own, found " + std::to_string(numbers.size()));
+      upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants_.data()), numbers.data());
+      waiting()(compute().record());
+    }
+  }
+
+  // What the forward pass of the next micro-batch works with.
+  template <step_inputs Inputs>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
+    requires(!is_apart)
+  {
+    return with_random(replica_.lend(rows, inputs, why));
+  }
+  template <step_inputs Inputs, class Write>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
+    requires is_apart
+  {
+    return with_random(replica_.lend(rows, inputs, why, write));
+  }
+  frame<T> with_random(frame<T> lent) {
+    const auto ranks = static_cast<std::uint64_t>(comm().size());
+    const auto rank = static_cast<std::uint64_t>(comm().rank());
+    lent.random = {.seed = options_.seed, .step = steps_ * micro_batch_stride + micro_batches_ * ranks + rank, .position = 0};
+    return lent;
+  }
+  const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
+
+  // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
+  static constexpr std::uint64_t micro_batch_stride = 1U << 16;
+
+  communicator_type* comm_ = nullptr;
+  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
+  options options_;
+  program<T, queue> code_ = program_of<plan, T, queue>;
+  updates<Optimizer, sum, Device> updates_;
+  typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update
+  typename Device::memory input_gradient_; // if the network gives it
+  typename Device::memory loss_constants_; // where the host cannot share its own
+  flat_gradients gradients_;
+  [[no_unique_address]] outcomes_type outcomes_;
+  step_guard guard_{};
+  std::size_t micro_batches_ = 0;      // since the last step
+  std::size_t last_micro_batches_ = 1; // of the last step
+  std::size_t rows_ = 0;               // samples of the last micro-batch
+  std::uint64_t steps_ = 0;
+  double learning_rate_;
+  bool rate_was_set_ = false; // by the program, whatever the schedule says
+  std::uint64_t settings_;
+  double gradient_norm_ = 0;
+  double applied_scale_ = 1;   // what gradients() still has to multiply by
+  bool wants_to_stop_ = false; // this rank asks to, from the next step on
+  bool stops_ = false;         // a rank asked to in the last step
+  callback<std::byte*, std::size_t> discarded_{};
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
+// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
+template <class Queue, class Event, class Check>
+void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
+  if (queue.reached(event)) return;
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begun = clock::now();
+  while (!queue.reached(event)) {
+    check();
+    if (clock::now() - begun > deadline)
+      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
+                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
+    std::this_thread::yield();
+  }
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/net/program.hpp>
+#include <cairn/train/host_copy.hpp>
+#include <cairn/train/parameters.hpp>
+
+namespace cairn::detail {
+
+// The numbers of a model or a trainer by name, where the host reads and writes them: as long as this lives. What was changed
+// is the owner's after give_back().
+template <class T, class Device>
+class weights_on_host {
+public:
+  using sum = accumulated<T>;
+  using code_type = program<T, typename Device::queue>;
+
+  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
+      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
+  // Another buffer that is laid out like the parameters.
+  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
+
+  // f(named_parameter<sum>), from the first layer to the last.
+  template <class F>
+  void for_each_parameter(F&& f) {
+    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  }
+  template <class F>
+  void for_each_buffer(F&& f) {
+    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  }
+  // Those of state i that belong to a parameter that is learnt.
+  template <class F>
+  void for_each_of_state(std::size_t i, F&& f) {
+    const std::span<sum> numbers = states_[i].numbers();
+    for_each_parameter([&](named_parameter<sum> q) {
+      if (q.is_frozen) return;
+      q.numbers = numbers.subspan(q.place, q.numbers.size());
+      f(q);
+    });
+  }
+  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
+  std::size_t states() const { return states_.size(); }
+
+  void give_back() {
+    parameters_.give_back();
+    buffers_.give_back();
+    for (auto& s : states_) s.give_back();
+  }
+
+private:
+  const code_type& code_;
+  Device& device_;
+  host_copy<sum, Device> parameters_, buffers_;
+  std::vector<host_copy<sum, Device>> states_;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A device that has no op for GELU yet.
+// expect: error: .*trainer: this device lacks an op of a layer: expected an overload for its queue of each
+// expect: device_ops<poor::(device::)?queue, float>
+#include <vector>
+
+#include <cairn/layer/linear.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+namespace poor {
+
+struct queue : cpu::queue {
+  using cpu::queue::queue;
+};
+#ifndef EXPECT_SUCCESS
+void gelu_forward(queue&, auto...) = delete;
+#endif
+
+struct device : cpu {
+  using queue = poor::queue;
+  explicit device(device_options) {}
+  queue& compute() { return line; }
+  queue& transfers() { return line; }
+  queue line{1};
+};
+
+} // namespace poor
+
+double learn(const std::vector<float>& images, const std::vector<int>& labels) {
+  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, SGD, batch<32>, float, poor::device> train{SGD{.learning_rate = 0.1}};
+  return train.step(images, labels);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// The ops of apart.hpp's device, found by their first argument: those of the cpu, later.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/ops.hpp>
+
+#include "apart.hpp"
+
+namespace apart {
+
+// What an op is given, as it finds it when it runs.
+template <class T>
+T at(const T& value) {
+  return value;
+}
+template <class T>
+T* at(T* known) {
+  return address_book::all().bytes_of(known);
+}
+template <class T>
+cairn::matrix<T> at(cairn::matrix<T> m) {
+  m.data = at(m.data);
+  return m;
+}
+template <class T>
+cairn::epilogue<T> at(cairn::epilogue<T> e) {
+  e.bias = at(e.bias);
+  e.addend = at(e.addend);
+  e.mask = at(e.mask);
+  e.row_sums = at(e.row_sums);
+  return e;
+}
+template <class T>
+cairn::cross_entropy_options<T> at(cairn::cross_entropy_options<T> o) {
+  o.class_weights = at(o.class_weights);
+  return o;
+}
+template <class T>
+cairn::sgd_coefficients<T> at(cairn::sgd_coefficients<T> c) {
+  c.factor = at(c.factor);
+  return c;
+}
+template <class T>
+cairn::adam_coefficients<T> at(cairn::adam_coefficients<T> c) {
+  c.factor = at(c.factor);
+  return c;
+}
+
+// The ops: those of the cpu, with what they were given by value, later.
+#define APART_OP(name)                                                                                                           \
+  template <class... Given>                                                                                                      \
+  void name(queue& q, Given... given) {                                                                                          \
+    q.put([=](cairn::cpu::queue& processor) { cairn::name(processor, at(given)...); });                                          \
+  }
+APART_OP(copy)
+APART_OP(add)
+APART_OP(relu_forward)
+APART_OP(relu_backward)
+APART_OP(gelu_forward)
+APART_OP(gelu_backward)
+APART_OP(tanh_forward)
+APART_OP(tanh_backward)
+APART_OP(sigmoid_forward)
+APART_OP(sigmoid_backward)
+APART_OP(dropout)
+APART_OP(layer_norm_forward)
+APART_OP(layer_norm_backward)
+APART_OP(batch_norm_forward)
+APART_OP(batch_norm_update)
+APART_OP(batch_norm_evaluate)
+APART_OP(batch_norm_backward)
+APART_OP(embedding_forward)
+APART_OP(embedding_backward)
+APART_OP(bce_with_logits)
+APART_OP(mean_squared_error)
+APART_OP(l1)
+APART_OP(smooth_l1)
+APART_OP(squared_norm)
+APART_OP(clip)
+APART_OP(checksum)
+APART_OP(sgd)
+APART_OP(adam)
+#undef APART_OP
+
+template <class T>
+void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
+            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
+            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::matmul(processor, at(c), at(a), at(b), form, at(then)); });
+}
+template <class T>
+void copy_matrix(queue& q, cairn::matrix<T> to, std::type_identity_t<cairn::matrix<const T>> from) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::copy_matrix(processor, at(to), at(from)); });
+}
+template <class T>
+void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
+                std::type_identity_t<cairn::matrix<const T>> b) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::add_matrix(processor, at(sum), at(a), at(b)); });
+}
+template <class T, class Target>
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
+                           const Target* targets) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets));
+  });
+}
+template <class T, class Target>
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cairn::cross_entropy_options<T>>& options) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(options));
+  });
+}
+template <class F, class T, class... From>
+void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::elementwise(processor, count, f, at(to), at(from)...); });
+}
+template <class T>
+void upload(queue& q, std::size_t count, T* to, const T* from) {
+  q.put([=, spoils = q.spoils()](cairn::cpu::queue&) {
+    std::memcpy(at(to), from, count * sizeof(T));
+    if constexpr (std::is_same_v<T, std::byte>) // a slot; other uploads are of memory that is somebody's
+      if (spoils) std::memset(const_cast<T*>(from), 0xFF, count * sizeof(T));
+  });
+}
+template <class T>
+void download(queue& q, std::size_t count, T* to, const T* from) {
+  if (q.spoils()) std::memset(to, 0xFF, count * sizeof(T)); // NaN
+  q.put([=](cairn::cpu::queue&) { std::memcpy(to, at(from), count * sizeof(T)); });
+}
+
+static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double>);
+
+} // namespace apart

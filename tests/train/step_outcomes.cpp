@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cairn/train/step_outcomes.hpp>
+#include <doctest/doctest.h>
+
+#include "apart_ops.hpp"
+
+using namespace cairn;
+
+TEST_CASE("step_outcomes: what a step tells is settled before its place is used again, and kept") {
+  apart::device device(device_options{});
+  using outcomes = detail::step_outcomes<float, apart::device>;
+  outcomes all(device, 16);
+  auto facts = device.allocate(64);
+  std::vector<std::uint64_t> settled;
+  const auto settle = [&](outcomes::outcome& o) {
+    while (!device.compute().reached(o.done)) {
+    }
+    settled.push_back(o.call);
+    if (o.has_facts) CHECK(o.facts(16)[15] == 2);
+    all.close(o);
+  };
+  device.compute().put([at = facts.data()](cpu::queue&) { reinterpret_cast<float*>(apart::at(at))[15] = 2; });
+  for (int step = 0; step < 5; ++step) {
+    auto& o = all.begin(settle);
+    o.has_facts = step % 2 == 1;
+    device.compute().put([to = &o.numbers()->loss, step](cpu::queue&) { *apart::at(to) = 10 + step; });
+    all.end(device.compute(), o, reinterpret_cast<const float*>(facts.data()));
+    CHECK(&all.latest() == &o);
+  }
+  CHECK(settled == std::vector<std::uint64_t>{0, 1, 2});
+  CHECK(all.loss_of(2) == 12);
+  CHECK(all.is_open(3));
+  all.settle_one(settle);
+  CHECK(settled.back() == 3);
+  CHECK_FALSE(all.is_open(3));
+  all.settle_all(settle);
+  CHECK(all.loss_of(4) == 14);
+
+  all.end(device.compute(), all.begin(settle), nullptr);
+  all.forget();
+  all.settle_all(settle);
+  CHECK(settled.size() == 5);
+  device.compute().finish();
+}

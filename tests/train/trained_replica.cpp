@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+
+#include <cairn/train/device_bytes.hpp>
+#include <cairn/train/sgd.hpp>
+#include <cairn/train/trained_replica.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "apart_ops.hpp"
+#include "training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using Plain = Sequential<Linear<testing::features, 4>>;
+template <class Device>
+using small = trainer<Plain, CrossEntropyLoss, SGD, batch<6>, float, Device>;
+
+} // namespace
+
+TEST_CASE("trained_replica: a trainer's bytes are its parts, which are told on every device") {
+  using type = small<cpu>;
+  constexpr std::size_t parameters = type::plan::parameter_block * sizeof(float);
+  // Parameters, gradients, and those of one micro-batch's stage; no momentum.
+  static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena);
+  static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena);
+  static_assert(device_bytes<small<apart::device>> > device_bytes<type>);
+}
+
+TEST_CASE("trained_replica: a device that does not come to an end is given up after the deadline") {
+  apart::device device(device_options{});
+  device.compute().put([](cpu::queue&) {});
+  small<apart::device> t{device, SGD{}, {.deadline = std::chrono::milliseconds(50)}};
+  const testing::samples<> s(6, 1);
+  t.step(s.x, s.y);
+  device.transfers().wait({0, static_cast<std::size_t>(-1)}); // behind an op that never comes
+  t.step(s.x, s.y);
+  CHECK_THROWS_WITH_AS(t.wait(), doctest::Contains("expected its work to be done within 50 ms"), deadline_error);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <stdexcept>
+
+#include <cairn/train/wait_on_host.hpp>
+#include <doctest/doctest.h>
+
+using namespace cairn;
+
+namespace {
+
+// A queue whose event is reached when it was asked so often.
+struct slow {
+  int asked = 0;
+  int needed = 0;
+  bool reached(int) { return ++asked >= needed; }
+};
+constexpr std::chrono::milliseconds long_enough{60'000};
+
+} // namespace
+
+TEST_CASE("wait_on_host: it asks until the place is reached, and between two questions whether it will be") {
+  slow queue{.needed = 5};
+  int checks = 0;
+  detail::wait_on_host(queue, 0, long_enough, [&] { ++checks; });
+  CHECK(checks == 3);
+  detail::wait_on_host(queue, 0, long_enough, [&] { ++checks; });
+  CHECK(checks == 3);
+}
+
+TEST_CASE("wait_on_host: a deadline ends it, and so does what is found meanwhile") {
+  slow never{.needed = 1 << 30};
+  CHECK_THROWS_WITH_AS(detail::wait_on_host(never, 0, std::chrono::milliseconds(1), [] {}),
+                       doctest::Contains("expected its work to be done within 1 ms"), deadline_error);
+  CHECK_THROWS_WITH_AS(detail::wait_on_host(never, 0, long_enough, [] { throw rank_lost("rank 3 is gone"); }), "rank 3 is gone",
+                       rank_lost);
+}
