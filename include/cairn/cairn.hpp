@@ -243,6 +243,7 @@
 #include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
 #include <cairn/train/wait_on_host.hpp>         // the one wait for a device, with a deadline
 #include <cairn/train/weights_on_host.hpp>      // parameters by name, where the host may use them
+#include <cairn/train/working_copy.hpp>         // parameters, inputs and outputs between float and 16 bits
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 

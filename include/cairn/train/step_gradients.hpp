@@ -14,7 +14,8 @@ namespace cairn::detail {
 
 // Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
 // parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here are then only zeros, as many as lie between two of them. T is the type in which sums are kept. Buckets is the constant list of the buckets.
+// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
+// constant list of the buckets.
 template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
 class step_gradients {
 public:

@@ -38,8 +38,11 @@ namespace cairn {
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
 // Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if
-// left out, Device is cpu.
+// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
+// of the network's elements, is float if left out, Device is cpu.
+//
+// Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
+// program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
   using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
@@ -139,8 +142,7 @@ public:
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
   // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
-  // owned_tensor where the device's memory is not the host's. To have it and leave
-  // the parameters alone: accumulate(), look at it, drop_micro_batches().
+  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters alone: accumulate(), look at it, drop_micro_batches().
   template <std::size_t K = 0>
   auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
@@ -151,9 +153,9 @@ public:
       const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
         auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
-        const auto own = self->replica_.fetched(there, self->waiting());
-        if constexpr (!detail::is_narrow<T>) return own;
+        if constexpr (!detail::is_narrow<T>) return self->replica_.fetched(there, self->waiting());
         else {
+          const auto own = self->replica_.fetched(there, self->waiting());
           owned_tensor<sum> wide(own.rows(), own.sample_shape());
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
           return wide;
