@@ -27,7 +27,7 @@ using namespace cairn;
 namespace {
 
 using Net = Sequential<Linear<testing::features, 16>, frozen<Sequential<Linear<16, 16>, BatchNorm1d<16>>>, ReLU,
-                       Residual<LayerNorm<16>, Linear<16, 16>, ReLU, Dropout<0.25>>, Linear<16, testing::classes>>;
+                       Residual<LayerNorm<16>, Linear<16, 16>, ReLU, Dropout<percent<25>>>, Linear<16, testing::classes>>;
 
 template <class Model, class Device>
 apart::seen numbers_on() {
