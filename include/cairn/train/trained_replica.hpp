@@ -224,7 +224,7 @@ protected:
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
     if constexpr (is_apart) {
-      outcomes_.settle_all([this](auto& o) { settle(o); });
+      outcomes_.settle_all([this](auto& o) { this->settle(o); });
       waiting()(compute().record());
     }
   }
