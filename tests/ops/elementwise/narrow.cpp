@@ -7,8 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/gelu/cpu.hpp>
 #include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
@@ -22,6 +24,14 @@
 using namespace cairn;
 
 namespace {
+
+// As a layer of one's own says it.
+struct product {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T a, T b) const {
+    return a * b;
+  }
+};
 
 constexpr std::size_t count = 1200; // several pieces, the last one shorter
 
@@ -53,6 +63,7 @@ void check_activations() {
   backward([&](auto* dx, const auto* g, const auto* in) { gelu_backward(queue, count, dx, g, in); });
   backward([&](auto* dx, const auto* g, const auto* in) { tanh_backward(queue, count, dx, g, in); });
   backward([&](auto* dx, const auto* g, const auto* in) { sigmoid_backward(queue, count, dx, g, in); });
+  backward([&](auto* made, const auto* a, const auto* b) { elementwise(queue, count, product{}, made, a, b); });
   backward([&](auto* sum, const auto* a, const auto* b) { add(queue, count, sum, a, b); });
   own = x.own; // the sum may lie on an operand
   add(queue, count, own.data(), own.data(), dy.own.data());
