@@ -142,7 +142,8 @@ public:
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
   // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
-  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters alone: accumulate(), look at it, drop_micro_batches().
+  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters
+  // alone: accumulate(), look at it, drop_micro_batches().
   template <std::size_t K = 0>
   auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
