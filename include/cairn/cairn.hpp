@@ -4,17 +4,20 @@
 
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/bfloat16.hpp>      // the upper half of a float
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
 #include <cairn/core/error.hpp>         // what is thrown
 #include <cairn/core/explain.hpp>       // types made to be read in an error
+#include <cairn/core/float16.hpp>       // IEEE 754 binary16
 #include <cairn/core/fraction.hpp>      // a number as a template argument
 #include <cairn/core/memory.hpp>        // bytes and alignment
 #include <cairn/core/pack.hpp>          // a list of types, each at a position
 #include <cairn/core/plain_array.hpp>   // room for items, known to the compiler or at run time
 #include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
 #include <cairn/core/random_normal.hpp> // normal numbers from random_key
+#include <cairn/core/rounded_bits.hpp>  // a double as a number of 16 bits
 #include <cairn/core/shape.hpp>         // the extents of one sample
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
 #include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
@@ -87,6 +90,8 @@
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
 #include <cairn/ops/clip/cpu.hpp>                                    // clip on a cpu
+#include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
+#include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
 #include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
 #include <cairn/ops/copy/cpu.hpp>                                    // copy on a cpu
 #include <cairn/ops/cpu.hpp>                                         // every op on a cpu
@@ -238,6 +243,7 @@
 #include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
 #include <cairn/train/wait_on_host.hpp>         // the one wait for a device, with a deadline
 #include <cairn/train/weights_on_host.hpp>      // parameters by name, where the host may use them
+#include <cairn/train/working_copy.hpp>         // parameters, inputs and outputs between float and 16 bits
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
 #include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
 

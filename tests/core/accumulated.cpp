@@ -9,11 +9,8 @@ using namespace cairn;
 
 // As somebody would add a type of few bits.
 struct narrow {
+  using sum_type = float;
   unsigned short bits;
-};
-template <>
-struct cairn::detail::accumulated_as<narrow> {
-  using type = float;
 };
 
 template <class T>
@@ -22,5 +19,7 @@ concept adds_up = requires { typename accumulated<T>; };
 TEST_CASE("accumulated: float and double are their own, a type of one's own says what it is, integers have none") {
   static_assert(std::is_same_v<accumulated<float>, float> && std::is_same_v<accumulated<double>, double>);
   static_assert(std::is_same_v<accumulated<narrow>, float>);
-  static_assert(!adds_up<int>);
+  static_assert(!adds_up<int> && !adds_up<long double> && !adds_up<const float>);
+  static_assert(floating_element<float> && floating_element<narrow> && !floating_element<int>);
+  static_assert(detail::narrow_element<narrow> && !detail::narrow_element<double> && !detail::narrow_element<int>);
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 
@@ -29,6 +31,7 @@ void add_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>, cairn::matrix<
 TEST_CASE("ops: a cpu has all of them, and a device with some of them has no more than those") {
   using namespace cairn;
   static_assert(ops_for<cpu::queue, float> && ops_for<cpu::queue, double>);
+  static_assert(ops_for<cpu::queue, bfloat16> && ops_for<cpu::queue, float16>);
   static_assert(!ops_for<cpu, float>); // a device is no queue
   static_assert(detail::moves_elements<outside::queue, float>);
   static_assert(!detail::computes_layers<outside::queue, float> && !ops_for<outside::queue, float>);

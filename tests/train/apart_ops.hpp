@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
@@ -83,6 +84,7 @@ APART_OP(l1)
 APART_OP(smooth_l1)
 APART_OP(squared_norm)
 APART_OP(clip)
+APART_OP(convert)
 APART_OP(checksum)
 APART_OP(sgd)
 APART_OP(adam)
@@ -90,6 +92,12 @@ APART_OP(adam)
 
 template <class T>
 void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
+            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
+            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::matmul(processor, at(c), at(a), at(b), form, at(then)); });
+}
+template <cairn::detail::narrow_element T>
+void matmul(queue& q, cairn::matrix<cairn::accumulated<T>> c, cairn::matrix<const T> a,
             std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
             const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
   q.put([=](cairn::cpu::queue& processor) { cairn::matmul(processor, at(c), at(a), at(b), form, at(then)); });
@@ -135,6 +143,6 @@ void download(queue& q, std::size_t count, T* to, const T* from) {
   q.put([=](cairn::cpu::queue&) { std::memcpy(to, at(from), count * sizeof(T)); });
 }
 
-static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double>);
+static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double> && cairn::ops_for<queue, cairn::bfloat16>);
 
 } // namespace apart

@@ -53,7 +53,7 @@ auto with_samples(std::size_t rows, std::uint32_t stream, F&& f) {
 
 // The network of these tests: every kind of state, random numbers, statistics, and a block inside a block.
 using Net = Sequential<Linear<testing::features, 16>, BatchNorm1d<16>, ReLU,
-                       Residual<LayerNorm<16>, Linear<16, 16>, ReLU, Dropout<0.25>>, Linear<16, testing::classes>>;
+                       Residual<LayerNorm<16>, Linear<16, 16>, ReLU, Dropout<cairn::percent<25>>>, Linear<16, testing::classes>>;
 
 template <class Trainer>
 void use(Trainer& t, seen& out, std::uint32_t rank) {

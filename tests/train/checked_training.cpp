@@ -41,6 +41,7 @@ TEST_CASE("checked_training: each argument by itself, in the order in which one 
   static_assert(names<fourth_argument<int>, Net, MSELoss, SGD, int>);
   static_assert(names<batch<0>, Net, MSELoss, SGD, batch<0>>);
   static_assert(names<fifth_argument<int>, Net, MSELoss, SGD, batch<2>, int>);
+  static_assert(names<fifth_argument<long double>, Net, MSELoss, SGD, batch<2>, long double>);
   static_assert(names<sixth_argument<int>, Net, MSELoss, SGD, batch<2>, float, int>);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/frozen.hpp>
@@ -67,6 +68,22 @@ TEST_CASE("safetensors: weights and buffers go through a file to any network of 
   CHECK(file.find("0.weight")->extents == std::vector<std::uint64_t>{8, features}); // as torch's (out, in)
   CHECK(file.find("1.running_var") != nullptr);
   CHECK(file.find("4.0.weight") != nullptr); // the first layer of the second residual block
+}
+
+TEST_CASE("safetensors: a network of bfloat16 writes what is learnt in float, and takes it from there") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  training<Net, bfloat16> train{testing::momentum, {.seed = 3}}, other{testing::momentum, {.seed = 4}};
+  const samples s(6, 1);
+  train.step(s.x, s.y);
+  save_weights(train, path);
+  CHECK(safetensors_file(path).find("0.weight")->type == "F32");
+  model<Net, batch<6>> wide{{.seed = 5}};
+  CHECK(load_weights(wide, path).is_all());
+  CHECK(all_weights<float>(wide) == all_weights<float>(train));
+  CHECK(load_weights(other, path).is_all());
+  const auto a = other.evaluate(s.x), b = train.evaluate(s.x);
+  CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 
 TEST_CASE("safetensors: from the same weights twenty steps have PyTorch's losses") {

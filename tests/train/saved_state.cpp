@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/layer/batch_norm.hpp>
@@ -345,4 +346,19 @@ TEST_CASE("saved_state: a state goes to a device whose memory is apart and back,
   save_weights(far, weights);
   load_weights(back, weights);
   CHECK(back.checksum() == far.checksum());
+}
+
+TEST_CASE("saved_state: a job of bfloat16 goes on with the bits that it would have had") {
+  const folder here;
+  const std::string path = here.path / "state";
+  const digits d;
+  auto batches = loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+  trainer<Net, CrossEntropyLoss, AdamW, batch<8>, bfloat16> train{adamw, {.seed = 3}};
+  go_on(train, batches, 4);
+  save_state(train, path);
+  trainer<fused_update<Net>, CrossEntropyLoss, AdamW, batch<8>, bfloat16> other{adamw, {.seed = 3}};
+  load_state(other, path);
+  const samples s(8, 1);
+  CHECK(double(train.step(s.x, s.y)) == double(other.step(s.x, s.y)));
+  CHECK(everything(train) == everything(other));
 }

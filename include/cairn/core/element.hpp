@@ -22,10 +22,14 @@ namespace detail {
 struct element_sizes {
   std::size_t real = 0;
   std::size_t accumulated = 0;
+  std::size_t int32 = sizeof(std::int32_t);
 
   constexpr std::size_t operator[](element e) const {
-    return e == element::real ? real : e == element::accumulated ? accumulated : sizeof(std::int32_t);
+    return e == element::real ? real : e == element::accumulated ? accumulated : int32;
   }
+  // Of parameters and buffers. If sums of T are kept in another type they are in memory twice, in that type and as T, and
+  // begin after as many elements in both: so their places are counted in T, one for an element of any kind.
+  constexpr element_sizes kept() const { return real < accumulated ? element_sizes{real, real, real} : *this; }
 };
 
 template <class T>

@@ -70,8 +70,8 @@ struct BatchNorm1d {
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients.sums(0),
-                        call.gradients.sums(1), call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients[0],
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:

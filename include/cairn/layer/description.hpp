@@ -25,7 +25,7 @@ struct scale {
     return first.per_batch ? bytes{0, size} : bytes{size, 0};
   }
   // Of parameters or buffers, of which there is one for all samples.
-  constexpr tensor_layout block(const tensor_list& list) const { return {list, sizes, 1}; }
+  constexpr tensor_layout block(const tensor_list& list) const { return {list, sizes.kept(), 1}; }
 };
 
 // What one element of a chain, a layer or a block, makes of the value that arrives there.

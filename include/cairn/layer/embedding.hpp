@@ -45,7 +45,7 @@ struct Embedding {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
-    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0), call.output_gradients[0],
+    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],
                        call.inputs.integers(0));
   }
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensors.hpp>
@@ -26,7 +27,11 @@ struct work {
   std::uint64_t input_gradient = 0; // the part of backward that only the input gradient needs
 };
 
-// Everything that a forward works on. Tensor k of a list is found as in the list that the layer said: inputs[k] is
+// Everything that a forward works on. What is made in a step is of the network's T; what lives from step to step, and the
+// gradients of parameters, are of the type in which sums of T are kept: for float and double the same (core/accumulated.hpp).
+// Parameters are given as T.
+//
+// Tensor k of a list is found as in the list that the layer said: inputs[k] is
 // (rows, in(k)), and likewise the others.
 template <class T>
 struct forward_call {
@@ -36,9 +41,9 @@ struct forward_call {
   tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> buffers{};   // written in pass::forward only
-  tensors<T> tape{};      // for backward; no block if no backward follows this forward
-  tensors<T> workspace{}; // for this call only
+  tensors<accumulated<T>> buffers{}; // written in pass::forward only
+  tensors<T> tape{};                 // for backward; no block if no backward follows this forward
+  tensors<T> workspace{};            // for this call only
   pass why = pass::forward;
   random_key random{};                // equal for the forward and every recompute of one step
   activation then = activation::none; // to be applied to the result; only asked of a layer that `fuses`
@@ -62,16 +67,16 @@ struct backward_call {
   tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
-  tensors<const T> buffers{}; // as the step's forward left them
+  tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<const accumulated<T>> buffers{}; // as the step's forward left them
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
-  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
-  const T* tied = nullptr;              // as in forward
-  T* tied_gradient = nullptr;           // of that parameter, to be overwritten
+  activation before = activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;               // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;                 // as in forward
+  accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -95,7 +100,7 @@ struct backward_call {
 //   takes               how many tensors it takes from the front; those behind go past it untouched [1]
 //   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
 //                       input, that input has no gradient in memory [yes]
-//   parameters(in)      what is learnt, with names and initial values [none]
+//   parameters(in)      what is learnt, of the network's T, with names and initial values [none]
 //   buffers(in)         what is kept from step to step and is no parameter: statistics that forward moves, or a number that
 //                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]

@@ -30,7 +30,7 @@ struct LayerNorm {
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
   }
-  static constexpr tensor_list tape(const arguments& in) { return {{rows_of(in[0]), 2}}; }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0]), 2}.of(element::accumulated); }
 
   // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
   // 10.
@@ -38,14 +38,14 @@ struct LayerNorm {
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0], call.inputs[0],
+    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape.sums(0), call.inputs[0],
                        call.parameters[0], call.parameters[1]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
-                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape[0], call.parameters[0]);
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:

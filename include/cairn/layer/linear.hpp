@@ -78,7 +78,7 @@ struct Linear {
     if (call.gradients) {
       epilogue<T> sums{};
       if constexpr (Bias) sums.row_sums = call.gradients[1];
-      const matrix<T> weight_gradient{call.gradients[0], Out, In};
+      const matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
       matmul(queue, weight_gradient, output_gradient, input,
              transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);

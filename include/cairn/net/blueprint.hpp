@@ -219,13 +219,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       if (!BetweenLayers || count == 0 || ends[count - 1].leaf != ends[p].leaf) ++count;
       ends[count - 1] = ends[p];
     }
-    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(T), Most);
+    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(accumulated<T>), Most);
   }();
   // A fused update has them in the arena, each for as long as it is needed.
   static constexpr bool fused = Update::fused;
   static constexpr auto windows = [] {
     if constexpr (fused)
-      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, sizeof(T),
+      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, sizeof(accumulated<T>),
                                        Update::in_flight);
     else return window_plan<0>{};
   }();

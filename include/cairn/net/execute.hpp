@@ -25,6 +25,7 @@ tensors<T> writable(const tensors<const T>& t) {
 template <class T, class Queue>
 class executor {
 public:
+  using sum = accumulated<T>;
   using code = program<T, Queue>;
 
   executor(const code& p, Queue& queue, const frame<T>& lent)
@@ -165,9 +166,9 @@ private:
     const auto& e = program_.at(i);
     const std::size_t begin = program_.parameter_begin[i];
     const std::size_t size = program_.stages[i].parameter_block;
-    T* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
+    sum* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
     const bool accumulates = frame_.accumulation != nullptr && size > 0;
-    T* const made = accumulates ? frame_.accumulation : sums;
+    sum* const made = accumulates ? frame_.accumulation : sums;
     backward_call<T> call;
     call.rows = frame_.rows;
     call.given = &e.in;
@@ -178,7 +179,7 @@ private:
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
     call.buffers = buffers_of(i).to_read();
-    call.gradients = {reinterpret_cast<std::byte*>(made), e.parameter_layout.offsets.data()};
+    call.gradients = {reinterpret_cast<std::byte*>(made), e.gradient_layout().offsets.data()};
     const tie* const tied = tie_of(i);
     call.tied = tied_parameter(tied);
     call.tied_gradient = tied != nullptr ? frame_.tied_gradients + tied->waits_at : nullptr;
@@ -199,7 +200,7 @@ private:
 
   tensors<const T> parameters_of(std::size_t i) const {
     const T* const begin =
-        program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.parameters + program_.parameter_begin[i];
+        program_.is_frozen ? frame_.frozen_parameters(program_.state_begin[i]) : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
   }
   const tie* tie_of(std::size_t i) const {
@@ -210,17 +211,17 @@ private:
   const T* tied_parameter(const tie* t) const {
     return t == nullptr ? nullptr : frame_.parameters + program_.parameter_begin[t->owner];
   }
-  tensors<T> buffers_of(std::size_t i) const {
+  tensors<sum> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);
     return {reinterpret_cast<std::byte*>(frame_.buffers + program_.state_begin[i]) +
-                (program_.is_frozen ? e.parameter_layout.size : 0),
-            e.buffer_layout.offsets.data()};
+                (program_.is_frozen ? e.gradient_layout().size : 0),
+            e.kept_layout().offsets.data()};
   }
-  T* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
+  sum* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
 
   // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
   // the gradients' own.
-  void clear_padding(const typename code::element& e, T* gradients, std::size_t size) {
+  void clear_padding(const typename code::element& e, sum* gradients, std::size_t size) {
     const auto& offsets = e.parameter_layout.offsets;
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
       const std::size_t end = offsets[k] / sizeof(T) + e.parameters[k].size();
@@ -231,7 +232,7 @@ private:
 
   // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor:
   // between them lies padding, which stays zero.
-  void add_gradients(const typename code::element& e, T* sums) {
+  void add_gradients(const typename code::element& e, sum* sums) {
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
       const std::size_t offset = e.parameter_layout.offsets[k] / sizeof(T);
       add(queue_, e.parameters[k].size(), sums + offset, sums + offset, frame_.accumulation + offset);
@@ -243,9 +244,7 @@ private:
     frame<T> block = frame_;
     block.workspace = frame_.bytes(at.workspace);
     block.tape = frame_.bytes(at.tape);
-    block.parameters += program_.parameter_begin[i];
-    block.buffers += program_.state_begin[i];
-    block.gradient_begin += program_.parameter_begin[i];
+    block.enter(program_.parameter_begin[i], program_.state_begin[i]);
     block.random = random(i);
     return block;
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/layer/layer.hpp>
@@ -29,18 +30,28 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where gradients are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. The
-// owner may move it on while backward runs, whenever a layer's gradients are finished.
+// Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
+// `start` on. The owner may move it on while backward runs, whenever a layer's gradients are finished.
 template <class T>
 struct gradient_place {
   T* start = nullptr;
   std::size_t begin = 0;
-  const T* zeros = nullptr; // a cache line of them, if there may be anything in the padding behind a tensor
+  const T* zeros = nullptr; // as many as the padding behind a tensor may have, if there may be anything in it
+};
+
+// Of a frame whose T has its sums in another type: the parameters of frozen blocks as T. They lie as the buffers do.
+template <class T, bool Narrow = is_narrow<T>>
+struct frozen_as_T {};
+template <class T>
+struct frozen_as_T<T, true> {
+  const T* frozen = nullptr;
 };
 
 // What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
-struct frame {
+struct frame : frozen_as_T<T> {
+  using sum = accumulated<T>;
+
   std::size_t rows = 0; // samples, 1 … batch
   tensors<const T> inputs{};
   tensors<const T> constants{};
@@ -53,11 +64,11 @@ struct frame {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
-  T* buffers = nullptr;
-  const gradient_place<T>* gradients = nullptr;
+  sum* buffers = nullptr;
+  const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
-  T* tied_gradients = nullptr;    // where those of tied parameters wait: see net/ties.hpp
-  T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
+  sum* tied_gradients = nullptr;  // where those of tied parameters wait: see net/ties.hpp
+  sum* accumulation = nullptr;    // if set: gradients are made here first, layer by layer, and then added
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
@@ -68,14 +79,25 @@ struct frame {
     return p.where == region::tape ? tape + p.offset() : nullptr;
   }
   T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
+
+  // The frozen parameters of a chain whose buffers begin so far behind those of this one.
+  const T* frozen_parameters(std::size_t begin) const {
+    if constexpr (is_narrow<T>) return this->frozen + begin;
+    else return buffers + begin;
+  }
+  // Goes on with a chain inside.
+  void enter(std::size_t parameter_begin, std::size_t state_begin) {
+    parameters += parameter_begin;
+    buffers += state_begin;
+    gradient_begin += parameter_begin;
+    if constexpr (is_narrow<T>) this->frozen += state_begin;
+  }
 };
 
 template <class T, class Queue>
 frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
   frame<T> inside = block;
-  inside.parameters += parameter_begin;
-  inside.buffers += state_begin;
-  inside.gradient_begin += parameter_begin;
+  inside.enter(parameter_begin, state_begin);
   inside.random.position += leaf_begin;
   if (inside.tape != nullptr) inside.tape += tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;

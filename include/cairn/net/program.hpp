@@ -35,6 +35,15 @@ struct chain_of_block {
   frame<T> enter(const frame<T>& block) const;
 };
 
+// Of an element whose T has its sums in another type: where its parameters and its buffers begin as those, in bytes. Their
+// places in T are the same in elements.
+template <class T, bool Narrow = is_narrow<T>>
+struct layouts_of_sums {};
+template <class T>
+struct layouts_of_sums<T, true> {
+  tensor_layout parameter_sums{}, buffer_sums{};
+};
+
 // A blueprint with code: what the executor walks at run time. It is a constant too, one for each chain, element type
 // and device queue. Layers appear only as pairs of functions, one pair for each distinct element.
 template <class T, class Queue>
@@ -42,7 +51,7 @@ struct program {
   using chains_type = std::span<const chain_of_block<T, Queue>>;
 
   // One element: a layer's two functions, or a block's, with its chains.
-  struct element {
+  struct element : layouts_of_sums<T> {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
@@ -62,6 +71,16 @@ struct program {
     tensor_layout buffer_layout{};
     tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
     activation as = activation::none;
+
+    // Of the gradients of the parameters, and of the buffers as they are kept.
+    const tensor_layout& gradient_layout() const {
+      if constexpr (is_narrow<T>) return this->parameter_sums;
+      else return parameter_layout;
+    }
+    const tensor_layout& kept_layout() const {
+      if constexpr (is_narrow<T>) return this->buffer_sums;
+      else return buffer_layout;
+    }
   };
   // A schedule and where its operands are.
   struct walk {
@@ -148,6 +167,11 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   using code = program<T, Queue>;
   using element = typename code::element;
 
+  static constexpr tensor_layout in_sums(tensor_layout l) {
+    for (std::size_t& offset : l.offsets) offset = offset / sizeof(T) * sizeof(accumulated<T>);
+    l.size = l.size / sizeof(T) * sizeof(accumulated<T>);
+    return l;
+  }
   template <std::size_t I, class E>
   static constexpr element make() {
     constexpr const auto& values = Blueprint::values;
@@ -171,6 +195,10 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       if constexpr (requires { E::buffers(in); }) e.buffers = E::buffers(in);
       e.parameter_layout = to.block(e.parameters);
       e.buffer_layout = to.block(e.buffers);
+      if constexpr (is_narrow<T>) {
+        e.parameter_sums = in_sums(e.parameter_layout);
+        e.buffer_sums = in_sums(e.buffer_layout);
+      }
       const auto lie = [&](const tensor_list& list) { return tensor_layout(list, to.sizes, to.batch); };
       if constexpr (requires { E::tape(in); }) e.tape = lie(E::tape(in));
       if constexpr (requires { E::workspace(in, pass::forward); }) {

@@ -14,6 +14,7 @@
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
+#include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
@@ -68,6 +69,7 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
                                    const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
   elementwise(queue, count, sum_of_two{}, y, x, x);
+  matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
   gelu_forward(queue, count, y, x);
@@ -77,8 +79,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   sigmoid_forward(queue, count, y, x);
   sigmoid_backward(queue, count, y, x, x);
   dropout(queue, count, y, x, key, rate);
-  layer_norm_forward(queue, count, count, 1e-5, y, y, x, x, x);
-  layer_norm_backward(queue, count, count, y, y, y, x, x, x, x);
+  layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+  layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
   batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
   batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
   batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
@@ -88,15 +90,16 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
 };
 
 template <class Queue, class T>
-concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss,
-                                   const std::int32_t* labels, const cross_entropy_options<T>& options) {
-  softmax_cross_entropy(queue, loss, y, from, labels);
-  softmax_cross_entropy(queue, loss, y, from, labels, options);
-  bce_with_logits(queue, loss, y, count, x, x);
-  mean_squared_error(queue, loss, y, count, x, x);
-  l1(queue, loss, y, count, x, x);
-  smooth_l1(queue, loss, y, count, x, x, 1.0);
-};
+concept computes_losses =
+    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss, const accumulated<T>* targets,
+             const std::int32_t* labels, const cross_entropy_options<T>& options) {
+      softmax_cross_entropy(queue, loss, y, from, labels);
+      softmax_cross_entropy(queue, loss, y, from, labels, options);
+      bce_with_logits(queue, loss, y, count, x, targets);
+      mean_squared_error(queue, loss, y, count, x, targets);
+      l1(queue, loss, y, count, x, targets);
+      smooth_l1(queue, loss, y, count, x, targets, 1.0);
+    };
 
 template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
@@ -108,10 +111,20 @@ concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const
   adam(queue, count, y, y, y, x, of_adam);
 };
 
+// Of elements whose sums are kept in another type alone.
+template <class Queue, class T>
+concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t count, T* y, const T* x, accumulated<T>* sum,
+                                                      const accumulated<T>* sums) {
+  convert(queue, count, y, sums);
+  convert(queue, count, sum, x);
+};
+
 } // namespace detail
 
+// Updates, and sums of gradients, are made of accumulated<T>.
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> && detail::computes_losses<Queue, T> &&
-                  detail::computes_updates<Queue, T>;
+concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::computes_layers<Queue, T> &&
+                  detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&
+                  detail::moves_elements<Queue, accumulated<T>>;
 
 } // namespace cairn

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/report/schedule_picture.hpp>
@@ -27,7 +28,7 @@ void draw_schedule(const std::string& file) {
   using plain = typename detail::without_checkpoint<model>::type;
   std::vector<bucket_departure> leaving;
   if constexpr (replica::distributed && !plan::fused)
-    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
+    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(accumulated<T>));
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
   write_svg(file, draw_schedules(

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/names.hpp>
@@ -230,7 +231,7 @@ network_summary summary() {
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
-  out.parameter_bytes = plan::parameter_block * sizeof(T);
+  out.parameter_bytes = plan::parameter_block * sizeof(accumulated<T>); // as they are learnt
   out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
   for (const detail::network_line& line : out.lines)
     if (line.level == 0) out.frozen += line.frozen;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/train/loss.hpp>
@@ -22,7 +23,8 @@ concept says_what_it_takes = requires {
   { L::template takes<T, int> } -> std::convertible_to<bool>;
 };
 
-// Can it be run on targets of the type that it says it takes? It may take class numbers or numbers like the output's.
+// Can it be run on targets of the type that it says it takes? It may take class numbers, or numbers of the type in which sums
+// of the output's are kept.
 template <class L, class Queue, class T, class Target>
 concept runs_on =
     !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
@@ -82,7 +84,7 @@ struct checked_loss : loss_message {
     if constexpr (!answers_for_shapes<L>) return 0;
     else if constexpr (!loss<L>) return 1;
     else if constexpr (!says_what_it_takes<L, T>) return 2;
-    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, T>) return 3;
+    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, accumulated<T>>) return 3;
     else return right_settings<L> ? 5 : 4;
   }();
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
 #include <cairn/comm/checked_communicator.hpp>
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/device/cpu.hpp>
@@ -37,7 +37,8 @@ struct number_message {
   template <class Argument>
   static constexpr bool right() {
     static_assert(is_right<Argument>,
-                  "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
+                  "trainer: the fifth argument is the type of the network's elements: float, double, bfloat16 or float16; see "
+                  "fifth_argument<type>");
     return false;
   }
 };
@@ -127,10 +128,10 @@ struct sixth_argument : device_message {};
 template <class Queue, class T>
 constexpr int missing_ops() {
   if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
-  else if constexpr (!moves_elements<Queue, T>) return 1;
+  else if constexpr (!moves_elements<Queue, T> || !converts_elements<Queue, T>) return 1;
   else if constexpr (!computes_layers<Queue, T>) return 2;
   else if constexpr (!computes_losses<Queue, T>) return 3;
-  else return computes_updates<Queue, T> ? 0 : 4;
+  else return computes_updates<Queue, accumulated<T>> ? 0 : 4;
 }
 template <class Queue, class T>
 struct device_ops : device_ops_message {
@@ -161,7 +162,7 @@ struct training_diagnostic {
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
     using loss = checked_loss<Loss, Queue, T>;
-    using optimizer = checked_optimizer<Optimizer, Queue, T>;
+    using optimizer = checked_optimizer<Optimizer, Queue, accumulated<T>>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
     if constexpr (missing_ops<Queue, T>() != 0) return type_of<device_ops<Queue, T>>{};
     else if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
@@ -189,7 +190,7 @@ struct training_diagnostic {
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
     else if constexpr (Batch::asked == 0 || Batch::asked > Batch::most) return type_of<Batch>{};
-    else if constexpr (!std::floating_point<T>) return type_of<fifth_argument<T>>{};
+    else if constexpr (!floating_element<T>) return type_of<fifth_argument<T>>{};
     else if constexpr (!device<Device>) return type_of<sixth_argument<Device>>{};
     else return on<typename Device::queue>();
   }

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
@@ -87,7 +88,8 @@ struct CrossEntropyLoss {
     const matrix<const T> logits{call.output, rows, classes};
     if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
-    const T* const weights = call.constants != nullptr ? call.constants : weight.template data<T>(); // a call of the op alone
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
     const cross_entropy_options<T> options{.ignore_index = ignore_index,
                                            .label_smoothing = label_smoothing,
                                            .class_weights = weight.size() == 0 ? nullptr : weights};

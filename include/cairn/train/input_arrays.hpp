@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
@@ -98,6 +99,7 @@ input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
 template <class Plan, class T>
 class taken_inputs {
 public:
+  using sum = accumulated<T>; // of tensors; constants are of T
   static constexpr std::size_t tensor_count = Plan::inputs.size();
   static constexpr std::size_t count = tensor_count + Plan::constants.size();
 
@@ -131,7 +133,7 @@ public:
   }
 
   // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
-  static constexpr tensor_layout tensors_at{Plan::inputs, Plan::to.sizes, Plan::batch};
+  static constexpr tensor_layout tensors_at{Plan::inputs, sizes_of<sum>, Plan::batch};
   static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
   static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
 
@@ -141,7 +143,7 @@ public:
       const auto& all = as_arrays(given);
       for (std::size_t k = 0; k < count; ++k) {
         const auto* const from = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
-        std::memcpy(to + place(k), from, expected(k).elements(rows) * Plan::to.sizes[expected(k).type]);
+        std::memcpy(to + place(k), from, expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
       }
     }
   }
@@ -150,18 +152,20 @@ public:
     constants_ = {at + tensors_at.size, constants_at.offsets.data()};
   }
 
-  tensors<const T> tensors_taken() const { return tensors_; }
+  tensors<const sum> tensors_taken() const { return tensors_; }
   tensors<const T> constants_taken() const { return constants_; }
 
 private:
   static constexpr std::size_t place(std::size_t k) {
     return k < tensor_count ? tensors_at.offsets[k] : tensors_at.size + constants_at.offsets[k - tensor_count];
   }
+  static constexpr const element_sizes& sizes_at(std::size_t k) { return k < tensor_count ? sizes_of<sum> : Plan::to.sizes; }
   static constexpr const tensor& expected(std::size_t k) {
     return k < tensor_count ? Plan::inputs[k] : Plan::constants[k - tensor_count];
   }
   template <std::size_t K>
-  using element_of = std::conditional_t<expected(K).type == element::int32, std::int32_t, T>;
+  using element_of =
+      std::conditional_t<expected(K).type == element::int32, std::int32_t, std::conditional_t<(K < tensor_count), sum, T>>;
 
   // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
   template <class Inputs, class Types = typename array_types<Inputs>::type>
@@ -204,7 +208,8 @@ private:
     return rows;
   }
 
-  tensors<const T> tensors_{}, constants_{};
+  tensors<const sum> tensors_{};
+  tensors<const T> constants_{};
   std::array<std::size_t, count> offsets_{};
 };
 

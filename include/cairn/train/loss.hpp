@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/shape.hpp>
 
 namespace cairn {
@@ -11,13 +12,13 @@ namespace cairn {
 // Everything that a loss works on.
 template <class T, class Target>
 struct loss_call {
-  std::size_t rows = 0;                // samples, 1 … batch
-  const shape* output_shape = nullptr; // of one sample
-  const T* output = nullptr;           // (rows, output_shape)
-  const Target* targets = nullptr;     // (rows, targets_per_sample)
-  T* output_gradient = nullptr;        // (rows, output_shape); may be the memory of output; null: not wanted
-  double* loss = nullptr;              // one number in the device's memory
-  const T* constants = nullptr;        // the loss's own, where ops can read them: see constants() below
+  std::size_t rows = 0;                      // samples, 1 … batch
+  const shape* output_shape = nullptr;       // of one sample
+  const T* output = nullptr;                 // (rows, output_shape)
+  const Target* targets = nullptr;           // (rows, targets_per_sample)
+  T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
+  double* loss = nullptr;                    // one number in the device's memory
+  const accumulated<T>* constants = nullptr; // the loss's own, where ops can read them: see constants() below
 };
 
 // A loss compares the output of a network with targets and makes one number of each batch, a mean over its rows.

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
 #include <cairn/core/tensor.hpp>
@@ -81,8 +82,9 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
                                                                        plan::trained::memory.arena);
   Device& device = timed.device();
-  auto gradients = device.allocate(plan::parameter_block * sizeof(T));
-  const detail::gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
 
   constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
@@ -108,7 +110,7 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
         const detail::operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g /= static_cast<T>(Batch);
+        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
       }
       const auto start = clock::now();
       detail::run_op(timed.code(), device.compute(), lent, t);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
 #include <cairn/core/tensor.hpp>
@@ -40,7 +41,7 @@ struct flat_buffers {
 // Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The chain's own begin at
 // these places of the flat buffers, of which nothing is read here.
 template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, const flat_buffers<T>& all, F& f, const std::string& prefix = {},
+void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
                      std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
@@ -60,8 +61,9 @@ void walk_parameters(const program<T, Queue>& p, const flat_buffers<T>& all, F& 
     const std::size_t own = !among_buffers ? learnt : kept + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
     for (std::size_t k = 0; k < list.count; ++k) {
       const std::size_t place = own + layout.offsets[k] / sizeof(T);
-      const std::span<T> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
-      f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k, numbers, !Buffers && p.is_frozen, place});
+      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
+      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], leaf, k, numbers, !Buffers && p.is_frozen,
+                                        place});
     }
   }
 }
@@ -83,23 +85,25 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
 // Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
 // flat buffers of both.
 template <class T, class Queue, class F>
-void for_each_parameter(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
+void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
+                        F&& f) {
   walk_parameters<false>(p, {parameters, buffers}, f);
 }
 template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
+void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f) {
   walk_parameters<true>(p, {parameters, buffers}, f);
 }
 
 // The initial values of all parameters and buffers.
 template <class T, class Queue>
-void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, seed s) {
+void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
+  using sum = accumulated<T>;
   // Each tensor of a layer draws from a stream of its own, buffers after parameters.
   const auto set_behind = [s](std::size_t streams) {
-    return [s, streams](const named_parameter<T>& q) {
+    return [s, streams](const named_parameter<sum>& q) {
       const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
+        q.numbers[j] = initial_value<sum>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
     };
   };
   for_each_parameter(p, parameters, buffers, set_behind(0));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
@@ -27,6 +28,7 @@
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/staging_slots.hpp>
 #include <cairn/train/wait_on_host.hpp>
+#include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
 namespace cairn {
@@ -70,18 +72,20 @@ template <class Plan, class Net, class T, class Device, bool Trains>
 class replica_of {
 public:
   using plan = Plan;
+  using sum = accumulated<T>; // of parameters, buffers, inputs and outputs as they are shown
   using queue = typename Device::queue;
   using memory = typename Device::memory;
   static constexpr bool is_apart = !shares_memory<Device>;
+  using working_type = working_copy<plan, T, Device>;
 
   static_assert(plan::right_ties || true); // what is wrong says so itself
 
   replica_of(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
-      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(T))),
-        buffers_(device_->allocate(plan::state_block * sizeof(T))), arena_(device_->allocate(arena_of(arena_bytes))),
-        slots_(make_slots(*device_, more)) {
-    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_->allocate(plan::ties.elements * sizeof(T));
-    host_copy<T, Device> learnt(*device_, parameters()), kept(*device_, buffers());
+      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
+        buffers_(device_->allocate(plan::state_block * sizeof(sum))), arena_(device_->allocate(arena_of(arena_bytes))),
+        slots_(make_slots(*device_, more)), working_(*device_) {
+    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_->allocate(plan::ties.elements * sizeof(sum));
+    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
     initialize(code(), learnt.numbers(), kept.numbers(), s);
     learnt.give_back();
     kept.give_back();
@@ -94,8 +98,8 @@ public:
   }
   // Everything that it allocates on the device.
   static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = (plan::parameter_block + plan::state_block) * sizeof(T) + arena_of(arena);
-    if constexpr (Trains && plan::tie_count > 0) all += plan::ties.elements * sizeof(T);
+    std::size_t all = (plan::parameter_block + plan::state_block) * sizeof(sum) + arena_of(arena) + working_type::bytes;
+    if constexpr (Trains && plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
     if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
     return all;
   }
@@ -113,19 +117,19 @@ public:
   memory& parameter_memory() { return parameters_; }
   memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
-  std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> parameters() const { return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
-  std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
+  std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<sum> buffers() { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
+  std::span<const sum> buffers() const { return {reinterpret_cast<const sum*>(buffers_.data()), plan::state_block}; }
   std::uint64_t checksum() const {
-    return detail::checksum(std::as_bytes(host_copy<const T, Device>(*device_, parameters()).numbers()));
+    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
   }
 
   // Every parameter, then every buffer, where it lies: the host may not be able to read it.
   template <class F>
   void for_each(F& f) const {
-    const flat_buffers<T> all{.parameters = {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block},
-                              .buffers = {reinterpret_cast<T*>(buffers_.data()), plan::state_block}};
+    const flat_buffers<sum> all{.parameters = {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block},
+                                .buffers = {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}};
     walk_parameters<false>(code(), all, f);
     walk_parameters<true>(code(), all, f);
   }
@@ -135,9 +139,9 @@ public:
     frame<T> f;
     f.rows = rows;
     f.workspace = arena_.data();
-    f.parameters = parameters().data();
+    working_.lend_parameters(device_->compute(), f, parameters().data(), buffers().data());
     f.buffers = buffers().data();
-    f.tied_gradients = reinterpret_cast<T*>(tied_gradients_.data());
+    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
     f.why = why;
     return f;
   }
@@ -164,7 +168,7 @@ public:
 
   frame<T> lend_taken(std::size_t rows, pass why) {
     frame<T> f = lend(rows, why);
-    f.inputs = inputs_.tensors_taken();
+    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
     f.constants = inputs_.constants_taken();
     return f;
   }
@@ -188,32 +192,34 @@ public:
   }
   // The same in memory of its own, or in that of the caller.
   template <step_inputs Inputs, class Wait>
-  owned_tensor<T> evaluate_apart(const Inputs& inputs, const char* where, const Wait& wait) {
-    const tensor_view<const T> outputs = evaluate(inputs, where, wait);
-    return fetched(outputs, wait);
+  owned_tensor<sum> evaluate_apart(const Inputs& inputs, const char* where, const Wait& wait) {
+    return fetched(shown(evaluate(inputs, where, wait)), wait);
   }
   template <step_inputs Inputs, class Wait>
-  tensor_view<const T> evaluate_into(const Inputs& inputs, std::span<T> into, const char* where, const Wait& wait) {
+  tensor_view<const sum> evaluate_into(const Inputs& inputs, std::span<sum> into, const char* where, const Wait& wait) {
     const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
     if (into.size() < needed)
       throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
                         std::to_string(into.size()));
-    const tensor_view<const T> outputs = evaluate(inputs, where, wait);
+    const tensor_view<const sum> outputs = shown(evaluate(inputs, where, wait));
     fetch(needed, into.data(), outputs.data(), wait);
     return {into.data(), outputs.rows(), outputs.sample_shape()};
   }
   // What lies on the device, in memory of the host.
-  template <class Wait>
-  owned_tensor<T> fetched(const tensor_view<const T>& there, const Wait& wait) {
-    owned_tensor<T> own(there.rows(), there.sample_shape());
+  template <class U, class Wait>
+  owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
+    owned_tensor<U> own(there.rows(), there.sample_shape());
     fetch(own.size(), own.data(), there.data(), wait);
     return own;
   }
-  template <class Wait>
-  void fetch(std::size_t count, T* to, const T* from, const Wait& wait) {
+  template <class U, class Wait>
+  void fetch(std::size_t count, U* to, const U* from, const Wait& wait) {
     download(device_->compute(), count, to, from);
     wait(device_->compute().record());
   }
+  // Outputs as the program sees them, on the device.
+  tensor_view<const sum> shown(const tensor_view<const T>& outputs) { return working_.shown(device_->compute(), outputs); }
+  auto& working() { return working_; }
   T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
 
   template <step_inputs Inputs>
@@ -230,11 +236,11 @@ public:
     } else {
       // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
       other.device_->compute().finish();
-      std::vector<std::span<T>> from;
-      const auto collect = [&](const named_parameter<T>& q) { from.push_back(q.numbers); };
+      std::vector<std::span<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
       other.for_each(collect);
       std::size_t next = 0;
-      const auto take = [&](const named_parameter<T>& q) {
+      const auto take = [&](const named_parameter<sum>& q) {
         copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
       };
       for_each(take);
@@ -259,6 +265,7 @@ private:
   memory arena_;
   memory tied_gradients_;
   [[no_unique_address]] slots_type slots_;
+  [[no_unique_address]] working_type working_;
   taken_inputs<plan, T> inputs_{};
 };
 

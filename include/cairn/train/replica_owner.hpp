@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
@@ -26,7 +27,7 @@ template <class Plan, class Net, class T, class Device, bool Trains>
 class replica_owner {
 public:
   using plan = Plan;
-  using number = T; // the type of its numbers
+  using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
@@ -34,20 +35,20 @@ public:
   // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
   // the caller's, and allocates nothing.
   template <step_inputs Inputs>
-  owned_tensor<T> evaluate(const Inputs& inputs) {
+  owned_tensor<number> evaluate(const Inputs& inputs) {
     return replica_.evaluate_apart(inputs, its_inputs, plain_wait<Device>{device()});
   }
   template <step_inputs Inputs>
-  tensor_view<const T> evaluate(const Inputs& inputs, std::span<T> into) {
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
     return replica_.evaluate_into(inputs, into, its_inputs, plain_wait<Device>{device()});
   }
 
   // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
   // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
-  std::span<T> parameters() { return shown(replica_.parameters()); }
-  std::span<const T> parameters() const { return shown(replica_.parameters()); }
-  std::span<T> buffers() { return shown(replica_.buffers()); }
-  std::span<const T> buffers() const { return shown(replica_.buffers()); }
+  std::span<number> parameters() { return shown(replica_.parameters()); }
+  std::span<const number> parameters() const { return shown(replica_.parameters()); }
+  std::span<number> buffers() { return shown(replica_.buffers()); }
+  std::span<const number> buffers() const { return shown(replica_.buffers()); }
 
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
   // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
@@ -66,10 +67,10 @@ public:
 
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<T> parameter(std::string_view name) {
+  std::span<number> parameter(std::string_view name) {
     return shown(named("parameter", name, [this](auto&& f) { this->for_each(f); }));
   }
-  std::span<T> buffer(std::string_view name) {
+  std::span<number> buffer(std::string_view name) {
     return shown(named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); }));
   }
 
@@ -109,11 +110,11 @@ protected:
 
 private:
   template <class ForEach>
-  static std::span<T> named(const char* what, std::string_view name, ForEach&& for_each) {
-    std::span<T> found;
+  static std::span<number> named(const char* what, std::string_view name, ForEach&& for_each) {
+    std::span<number> found;
     bool there = false;
     std::string names;
-    for_each([&](const named_parameter<T>& q) {
+    for_each([&](const named_parameter<number>& q) {
       if (q.name == name) found = q.numbers, there = true;
       names += (names.empty() ? "" : ", ") + q.name;
     });

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
 
@@ -17,7 +18,8 @@ template <class Range>
 concept numbers = requires(const Range& r) {
   { r.size() } -> std::convertible_to<std::size_t>;
   requires std::is_pointer_v<decltype(r.data())>;
-  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>>;
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
+               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
 };
 
 namespace detail {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>
 #include <cairn/train/loss.hpp>
 #include <cairn/train/settings.hpp>
@@ -21,12 +21,12 @@ struct SmoothL1Loss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::array<double, 1> settings() const { return {beta}; }
 
-  template <class Queue, std::floating_point T>
-  void run(Queue& queue, const loss_call<T, T>& call) const {
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
   }

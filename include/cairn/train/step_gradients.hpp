@@ -14,7 +14,8 @@ namespace cairn::detail {
 
 // Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
 // parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here is then only a cache line of zeros. Buckets is the constant list of the buckets.
+// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
+// constant list of the buckets.
 template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
 class step_gradients {
 public:
@@ -35,7 +36,7 @@ public:
   // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
   static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
   static constexpr std::size_t bytes(std::size_t ranks) {
-    return facts_of(ranks) * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T));
+    return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
   }
 
   step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/train/checked_training.hpp>
@@ -56,7 +57,7 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
   call.targets = targets;
   call.output_gradient = gradient;
   call.loss = at.loss;
-  call.constants = static_cast<const T*>(at.constants);
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 

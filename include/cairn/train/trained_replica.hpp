@@ -12,6 +12,7 @@
 
 #include <cairn/comm/exchange.hpp>
 #include <cairn/comm/loopback.hpp>
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
@@ -70,14 +71,15 @@ public:
 protected:
   friend struct replica_access;
   using queue = typename Device::queue;
+  using sum = accumulated<T>; // of gradients, facts and what is learnt
   struct no_outcomes {};
-  using outcomes_type = std::conditional_t<base::is_apart, step_outcomes<T, Device>, no_outcomes>;
+  using outcomes_type = std::conditional_t<base::is_apart, step_outcomes<sum, Device>, no_outcomes>;
   static outcomes_type make_outcomes([[maybe_unused]] Device& device, [[maybe_unused]] std::size_t facts) {
     if constexpr (base::is_apart) return outcomes_type(device, facts);
     else return {};
   }
   using base::replica_;
-  using flat_gradients = step_gradients<plan, buckets, communicator_type, T, Device>;
+  using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
 
   using base::is_apart;
   using typename base::replica_type;
@@ -95,12 +97,12 @@ protected:
     if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
     if constexpr (is_apart) {
       accumulation_ = replica_.device().allocate(accumulation_bytes);
-      loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(T));
+      loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(sum));
       send_constants();
     }
     if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
     if constexpr (divides_parameters<Optimizer>)
-      this->for_each([this](const named_parameter<T>& q) {
+      this->for_each([this](const named_parameter<sum>& q) {
         if (!q.is_frozen) updates_.add(q);
       });
   }
@@ -126,16 +128,16 @@ protected:
   static constexpr std::size_t target_bytes =
       align_up(Batch::size * Loss::targets_per_sample(base::output_shape) * sizeof(std::uint64_t));
   static constexpr std::size_t more_staged(std::size_t ranks) {
-    return target_bytes + align_up(flat_gradients::facts_of(ranks) * sizeof(T));
+    return target_bytes + align_up(flat_gradients::facts_of(ranks) * sizeof(sum));
   }
   static constexpr std::size_t all_bytes(std::size_t states, std::size_t ranks) {
     std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
-                      flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(T);
+                      flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
     if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
-    if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(T) + 2 * outcomes_type::bytes_of(0);
+    if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
     return all;
   }
-  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(T);
+  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
 
   std::uint64_t settings() const {
     return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
@@ -216,19 +218,19 @@ protected:
     if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
     if (!o.has_facts) return;
     const auto ranks = static_cast<std::size_t>(comm().size());
-    const std::span<const T> facts = o.facts(gradients_.on_the_way().facts().size());
+    const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
     try {
-      facts_of_ranks<T>::compare(facts, ranks);
+      facts_of_ranks<sum>::compare(facts, ranks);
     } catch (const error& differ) {
       guard_.fail(differ.what());
       throw;
     }
-    stops_ = facts_of_ranks<T>::any_asks_to_stop(facts, ranks);
+    stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
   }
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
     if constexpr (is_apart) {
-      outcomes_.settle_all([this](auto& o) { settle(o); });
+      outcomes_.settle_all([this](auto& o) { this->settle(o); });
       waiting()(compute().record());
     }
   }
@@ -244,12 +246,12 @@ protected:
   }
   void send_constants() {
     if constexpr (is_apart) {
-      const std::span<const T> numbers = constants_of<T>(options_.loss);
+      const std::span<const sum> numbers = constants_of<sum>(options_.loss);
       if (numbers.empty()) return;
       if (numbers.size_bytes() > loss_constants_.size())
-        throw input_error("trainer: expected a loss with at most " + std::to_string(loss_constants_.size() / sizeof(T)) +
+        throw input_error("trainer: expected a loss with at most " + std::to_string(loss_constants_.size() / sizeof(sum)) +
                           " numbers of its own, found " + std::to_string(numbers.size()));
-      upload(compute(), numbers.size(), reinterpret_cast<T*>(loss_constants_.data()), numbers.data());
+      upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants_.data()), numbers.data());
       waiting()(compute().record());
     }
   }
@@ -282,7 +284,7 @@ protected:
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
   options options_;
   program<T, queue> code_ = program_of<plan, T, queue>;
-  updates<Optimizer, T, Device> updates_;
+  updates<Optimizer, sum, Device> updates_;
   typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update
   typename Device::memory input_gradient_; // if the network gives it
   typename Device::memory loss_constants_; // where the host cannot share its own

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
@@ -16,6 +17,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/with_input_gradient.hpp>
+#include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/checked_training.hpp>
@@ -36,12 +38,16 @@ namespace cairn {
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
 // Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if
-// left out, Device is cpu.
+// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
+// of the network's elements, is float if left out, Device is cpu.
+//
+// Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
+// program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
   using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
+  using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
   using base::fused, base::is_apart, base::output_shape;
@@ -110,7 +116,7 @@ public:
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
   // is for losses that are known only when the output is.
   template <step_inputs Inputs>
-  owned_tensor<T> forward(const Inputs& inputs) {
+  owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     if constexpr (is_apart) {
       replica_.slots().turn(this->waiting());
@@ -119,7 +125,8 @@ public:
     } else {
       detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
     }
-    return replica_.fetched({replica_.elements_at(this->at_loss().input), rows, output_shape}, this->waiting());
+    const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
+    return replica_.fetched(replica_.shown(made), this->waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
@@ -136,8 +143,8 @@ public:
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
   // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
-  // owned_tensor where the device's memory is not the host's. To have it and leave
-  // the parameters alone: accumulate(), look at it, drop_micro_batches().
+  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters
+  // alone: accumulate(), look at it, drop_micro_batches().
   template <std::size_t K = 0>
   auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
@@ -146,9 +153,15 @@ public:
       static_assert(detail::contains(plan::values.gradients[0], K), "trainer: input K has no gradient; is it of integers?");
       const std::size_t at = code_.gradient_at[0][K];
       const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
-      if constexpr (is_apart) {
+      if constexpr (is_apart || detail::is_narrow<T>) {
         auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
-        return self->replica_.fetched(there, self->waiting());
+        if constexpr (!detail::is_narrow<T>) return self->replica_.fetched(there, self->waiting());
+        else {
+          const auto own = self->replica_.fetched(there, self->waiting());
+          owned_tensor<sum> wide(own.rows(), own.sample_shape());
+          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
+          return wide;
+        }
       } else return there;
     } else return tensor_view<const T>{};
   }
@@ -171,7 +184,7 @@ public:
   // used again, so that metrics cost no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    return evaluate_loss(inputs, targets, [](const tensor_view<const T>&, double) {});
+    return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
   }
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
@@ -186,25 +199,25 @@ public:
       const auto lent = replica_.lend(rows, inputs, pass::evaluate, [&](std::byte* to) { judge.write(rows, to); });
       detail::run_forward(replica_.code(), compute(), lent);
       const tensor_view<const T> there = replica_.evaluated(rows);
-      const auto outputs = replica_.fetched(there, this->waiting());
+      const auto outputs = replica_.fetched(replica_.shown(there), this->waiting());
       judge(rows, there.data(), nullptr,
             {.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss});
       loss = this->loss_now({});
-      f(tensor_view<const T>{outputs.data(), rows, output_shape}, loss);
+      f(tensor_view<const sum>{outputs.data(), rows, output_shape}, loss);
     } else {
       const tensor_view<const T> outputs = replica_.evaluate(inputs, where, this->waiting());
-      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<T>(options_.loss).data(), .loss = &loss});
-      f(outputs, loss);
+      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<sum>(options_.loss).data(), .loss = &loss});
+      f(replica_.shown(outputs), loss);
     }
     return loss;
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
   // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
-  std::span<T> gradients() {
+  std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
-    const std::span<T> all = this->shown(gradients_.all());
+    const std::span<sum> all = this->shown(gradients_.all());
     scale(all);
     return all;
   }
@@ -219,12 +232,12 @@ public:
     all.give_back();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const T> optimizer_state(std::size_t i) const { return this->shown(std::span<const T>(updates_.state(i))); }
+  std::span<const sum> optimizer_state(std::size_t i) const { return this->shown(std::span<const sum>(updates_.state(i))); }
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
     auto all = this->states_on_host();
-    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<T>& q) { f(i, q); });
+    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
     all.give_back();
   }
 
@@ -311,13 +324,13 @@ private:
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.
-  void scale(std::span<T> all) {
+  void scale(std::span<sum> all) {
     if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
       this->wait_for_all();
       applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
     }
     if (applied_scale_ != 1)
-      for (T& g : all) g *= static_cast<T>(applied_scale_);
+      for (sum& g : all) g *= static_cast<sum>(applied_scale_);
     applied_scale_ = 1;
   }
   // What judges the output of a step: see training_step::take_step.
@@ -350,8 +363,8 @@ private:
 
     template <step_inputs Inputs>
     std::size_t rows(const Inputs& inputs) const {
-      static_assert(std::is_same_v<detail::number_of<Gradient>, T>,
-                    "trainer::step_from: expected a gradient of the same type of numbers as the network's");
+      static_assert(std::is_same_v<detail::number_of<Gradient>, sum>,
+                    "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
       const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::step_from, inputs");
       const std::size_t found = detail::count_rows(given, output_shape, Batch::size, "trainer::step_from, gradient");
       if (found != rows)
@@ -362,8 +375,13 @@ private:
     void write(std::size_t, std::byte*) const {}
     // The program's array may be gone when this returns, so a device whose work is done later is waited for.
     void operator()(std::size_t rows, const T*, T* gradient, const detail::judged_at&) const {
-      if constexpr (std::is_same_v<detail::number_of<Gradient>, T>)
-        upload(own.compute(), rows * output_shape.size(), gradient, detail::first_number(given));
+      const std::size_t count = rows * output_shape.size();
+      if constexpr (!std::is_same_v<detail::number_of<Gradient>, sum>) return; // there has been an error
+      else if constexpr (detail::is_narrow<T>) {
+        sum* const there = own.replica_.working().given_outputs();
+        upload(own.compute(), count, there, detail::first_number(given));
+        convert(own.compute(), count, gradient, static_cast<const sum*>(there));
+      } else upload(own.compute(), count, gradient, detail::first_number(given));
       if constexpr (is_apart) own.waiting()(own.compute().record());
     }
   };

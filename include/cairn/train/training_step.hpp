@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/data/checksum.hpp>
@@ -70,6 +71,7 @@ protected:
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
   using typename base::communicator_type;
+  using typename base::sum;
 
   static constexpr unwatched_step unwatched{};
 
@@ -102,7 +104,7 @@ private:
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
     if constexpr (!is_apart) {
       double loss = 0;
-      const judged_at at{.constants = constants_of<T>(options_.loss).data(), .loss = &loss};
+      const judged_at at{.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
       return on_device(lend(rows_, inputs, pass::forward), at, judge, is_last, watch);
     } else {
       auto& o = outcomes_.begin([this](auto& before) { this->settle(before); });
@@ -122,7 +124,7 @@ private:
   double on_device(frame<T> lent, const judged_at& at, const Judge& judge, bool is_last, Watch& watch) {
     const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
     lent.gradients = &gradients_.place();
-    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
+    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
     lent.tell = &tell;
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
@@ -162,19 +164,19 @@ private:
       gradients.begin(comm(), compute(), own);
     } else {
       if (gradients.compares()) {
-        const std::span<T> all = gradients.facts();
-        copy(compute(), all.size(), all.data(), reinterpret_cast<const T*>(replica_.behind_inputs() + target_bytes));
+        const std::span<sum> all = gradients.facts();
+        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
         if (compares_parameters())
-          checksum(compute(), all.data() + facts_of_ranks<T>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
-                   static_cast<const T*>(replica_.parameters().data()), plan::parameter_block);
+          checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
+                   static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
         outcomes_.latest().has_facts = true;
       }
       gradients.begin(comm(), compute());
     }
   }
   void write_facts(std::byte* to) {
-    facts_of_ranks<T>::write({reinterpret_cast<T*>(to), gradients_.on_the_way().facts().size()},
-                             static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+    facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
     wants_to_stop_ = false; // this step carries it
   }
 

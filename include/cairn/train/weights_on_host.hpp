@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/parameters.hpp>
@@ -17,14 +18,15 @@ namespace cairn::detail {
 template <class T, class Device>
 class weights_on_host {
 public:
+  using sum = accumulated<T>;
   using code_type = program<T, typename Device::queue>;
 
-  weights_on_host(const code_type& code, Device& device, std::span<T> parameters, std::span<T> buffers)
+  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
       : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
   // Another buffer that is laid out like the parameters.
-  void add_state(std::span<T> there) { states_.emplace_back(device_, there); }
+  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
 
-  // f(named_parameter<T>), from the first layer to the last.
+  // f(named_parameter<sum>), from the first layer to the last.
   template <class F>
   void for_each_parameter(F&& f) {
     detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
@@ -36,14 +38,14 @@ public:
   // Those of state i that belong to a parameter that is learnt.
   template <class F>
   void for_each_of_state(std::size_t i, F&& f) {
-    const std::span<T> numbers = states_[i].numbers();
-    for_each_parameter([&](named_parameter<T> q) {
+    const std::span<sum> numbers = states_[i].numbers();
+    for_each_parameter([&](named_parameter<sum> q) {
       if (q.is_frozen) return;
       q.numbers = numbers.subspan(q.place, q.numbers.size());
       f(q);
     });
   }
-  std::span<T> state(std::size_t i) { return states_[i].numbers(); }
+  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
   std::size_t states() const { return states_.size(); }
 
   void give_back() {
@@ -55,8 +57,8 @@ public:
 private:
   const code_type& code_;
   Device& device_;
-  host_copy<T, Device> parameters_, buffers_;
-  std::vector<host_copy<T, Device>> states_;
+  host_copy<sum, Device> parameters_, buffers_;
+  std::vector<host_copy<sum, Device>> states_;
 };
 
 } // namespace cairn::detail

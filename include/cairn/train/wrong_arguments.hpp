@@ -9,7 +9,8 @@ namespace cairn::detail {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                                    "see wrong_inputs<found, expected>");
     return false;
   }
 };

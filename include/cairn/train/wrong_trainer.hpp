@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/device/cpu.hpp>
@@ -37,7 +38,7 @@ struct stand_in_optimizer {
 };
 template <class T>
 using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stand_in_optimizer, batch<1>,
-                                 std::conditional_t<std::is_floating_point_v<T>, T, float>, cpu>;
+                                 std::conditional_t<floating_element<T>, T, float>, cpu>;
 
 } // namespace detail
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -14,6 +15,6 @@ namespace cairn {
 // cancels, as torch.nn.BCEWithLogitsLoss. All are `count` elements; of none the loss is 0.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const T* targets) = delete;
+                     const accumulated<T>* targets) = delete;
 
 } // namespace cairn

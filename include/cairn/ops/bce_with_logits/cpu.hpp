@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
@@ -33,9 +34,10 @@ struct logit_error_derivative {
 } // namespace detail
 
 template <class T>
-void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
+void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets) {
 
-  const detail::logit_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
+  const detail::logit_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
 }
 

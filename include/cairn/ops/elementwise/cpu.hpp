@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -95,6 +96,28 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
+// The same of elements whose sums are kept in another type: f works on elements of that type, and what it leaves is rounded
+// once.
+template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
+void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 256;
+  alignas(64) wide own[Operands][piece];
+  std::array<wide*, Results> to{};
+  std::array<const wide*, Operands> from{};
+  for (std::size_t k = 0; k < Operands; ++k) from[k] = own[k];
+  for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
+  for (std::size_t begin = 0; begin < count; begin += piece) {
+    const std::size_t length = std::min(piece, count - begin);
+    for (std::size_t k = 0; k < Operands; ++k)
+      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
+    run_elements(set, f, length, to, from);
+    for (std::size_t k = 0; k < Results; ++k)
+      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+  }
+}
+
 // f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
 // takes by reference. What f leaves in the first of them goes to the results, in the same order; there are at
 // most as many results as operands. A result may be an operand.
@@ -143,7 +166,7 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const 
                 "elementwise: expected at least one array to read, all of the element type that is written");
   static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
                                                  "copied byte by byte: give it numbers, not containers");
-  static_assert(std::is_invocable_r_v<T, const F&, const From&...>,
+  static_assert(std::is_invocable_r_v<accumulated<T>, const F&, const accumulated<From>&...>,
                 "elementwise: the function cannot be called with one element of each array, expected T operator()(T, ...) const");
   detail::elementwise(queue, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
                       std::array<const T*, sizeof...(From)>{from...});

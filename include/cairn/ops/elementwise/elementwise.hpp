@@ -10,7 +10,8 @@ namespace cairn {
 // to_i = f(from_i, ...) for every i in [0, count), for a layer of one's own that runs on every device. All arrays have the same
 // element type T, and there is at least one to read; `to` may lie on any of them.
 //
-// f says how one element is computed and nothing else: T f(T, ...) const. It is copied to the device, so it is a type that can be
+// f says how one element is computed and nothing else: T f(T, ...) const; of bfloat16 and float16 elements it is given floats and
+// gives one, which is rounded. It is copied to the device, so it is a type that can be
 // copied byte by byte, and holds numbers, no pointers. A kernel calls it, so its operator() is marked CAIRN_HOST_DEVICE; that
 // means nothing to a compiler that makes code for the host only.
 template <class T, class F, class... From>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
@@ -36,9 +37,9 @@ struct absolute_error_derivative {
 } // namespace detail
 
 template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const accumulated<T>* targets) {
 
-  const detail::absolute_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
+  const detail::absolute_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -48,8 +49,8 @@ struct normalize_derivative {
 } // namespace detail
 
 template <class T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
@@ -70,8 +71,9 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
-                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;

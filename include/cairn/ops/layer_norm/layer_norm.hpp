@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -14,7 +15,7 @@ namespace cairn {
 // E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
 template <class T>
 void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
-                        T* statistics, const T* input, const T* weight, const T* bias) = delete;
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
 
 // dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
@@ -22,7 +23,7 @@ void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::si
 // The input gradient may lie on the output gradient; a null one is not computed.
 template <class T>
 void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight) = delete;
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) = delete;
 
 } // namespace cairn

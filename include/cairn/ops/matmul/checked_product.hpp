@@ -18,8 +18,8 @@ struct product_size {
 };
 
 // The extents of a product, or an error that names what does not fit.
-template <class T>
-product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
+template <class C, class T>
+product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
   const bool first = form == transpose::first;
   const bool second = form == transpose::second;
   const product_size size{c.rows, c.columns, first ? a.rows : a.columns};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
@@ -22,7 +23,7 @@ struct epilogue {
   activation then = activation::none; // applied after the bias
   matrix<const T> addend{};           // like c, or data null; may be c itself
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
-  T* row_sums = nullptr;              // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+  accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
 };
 
@@ -43,5 +44,11 @@ struct epilogue {
 template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+
+// The same of a type whose sums are kept in another, where the product is such a sum: the gradient of a weight. T is then
+// the type of the operands, of the addend and of the mask.
+template <detail::narrow_element T>
+void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
@@ -39,13 +40,14 @@ struct smooth_error_derivative {
 } // namespace detail
 
 template <class T>
-void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-               double beta) {
+void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+               const accumulated<T>* targets, double beta) {
 
   if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
-  const T at = static_cast<T>(beta), share = static_cast<T>(1 / static_cast<double>(count));
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<T>{at},
-                        detail::smooth_error_derivative<T>{at, share});
+  using sum = accumulated<T>;
+  const auto at = static_cast<sum>(beta), share = static_cast<sum>(1 / static_cast<double>(count));
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<sum>{at},
+                        detail::smooth_error_derivative<sum>{at, share});
 }
 
 } // namespace cairn

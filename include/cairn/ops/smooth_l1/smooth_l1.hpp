@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -15,6 +16,6 @@ namespace cairn {
 // All are `count` elements; of none the loss is 0.
 template <class T>
 void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const T* targets, double beta) = delete;
+               const accumulated<T>* targets, double beta) = delete;
 
 } // namespace cairn

@@ -175,7 +175,7 @@ struct cross_entropy_with_options {
       const auto distance = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
-      const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
+      const accumulated<T>* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
       const auto weighted = [weights, distance](std::size_t c)
                                 __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
       if (spread != 0) // before the exponentials may take the place of the logits

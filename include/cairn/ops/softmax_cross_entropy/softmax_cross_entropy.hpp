@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
@@ -28,9 +29,9 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
 // What torch.nn.CrossEntropyLoss has besides, with its names and defaults.
 template <class T>
 struct cross_entropy_options {
-  std::int64_t ignore_index = -100; // a row with this target counts neither in the loss nor in the mean
-  double label_smoothing = 0;       // how much of a target, 0 … 1, is spread evenly over all classes
-  const T* class_weights = nullptr; // (classes); null: all are 1
+  std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
+  double label_smoothing = 0;                    // how much of a target, 0 … 1, is spread evenly over all classes
+  const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/batch_norm/narrow.hpp>
+
+#include "../narrow.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <class T>
+void check() {
+  constexpr std::size_t rows = 21, features = 37, count = rows * features;
+  cpu device({.threads = 2});
+  auto& queue = device.compute();
+  const auto x = narrow::normal<T>(count, 1), dy = narrow::normal<T>(count, 2);
+  const auto w = narrow::normal<T>(features, 3), b = narrow::normal<T>(features, 4);
+  std::vector<T> own(count);
+  std::vector<float> wide(count), own_s(2 * features), wide_s(2 * features);
+  batch_norm_forward(queue, rows, features, 1e-5, own.data(), own_s.data(), x.own.data(), w.own.data(), b.own.data());
+  batch_norm_forward(queue, rows, features, 1e-5, wide.data(), wide_s.data(), x.wide.data(), w.wide.data(), b.wide.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+  for (std::size_t i = 0; i < own_s.size(); ++i) CHECK(own_s[i] == doctest::Approx(wide_s[i]).epsilon(1e-6));
+
+  batch_norm_evaluate(queue, rows, features, 1e-5, own.data(), x.own.data(), wide_s.data(), wide_s.data() + features,
+                      w.own.data(), b.own.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+
+  std::vector<float> own_sums(2 * features), wide_sums(2 * features);
+  batch_norm_backward(queue, rows, features, 1e-5, own.data(), own_sums.data(), own_sums.data() + features, dy.own.data(),
+                      x.own.data(), wide_s.data(), w.own.data());
+  batch_norm_backward(queue, rows, features, 1e-5, wide.data(), wide_sums.data(), wide_sums.data() + features, dy.wide.data(),
+                      x.wide.data(), wide_s.data(), w.wide.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+  CHECK(narrow::wrong(own_sums, wide_sums, 1e-5F) == 0);
+
+  own = dy.own; // in place, and nothing else
+  batch_norm_backward(queue, rows, features, 1e-5, own.data(), static_cast<float*>(nullptr), static_cast<float*>(nullptr),
+                      own.data(), x.own.data(), wide_s.data(), w.own.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+
+  batch_norm_forward(queue, 0, features, 1e-5, own.data(), own_s.data(), x.own.data(), w.own.data(), b.own.data());
+  CHECK(own_s == std::vector<float>(2 * features)); // of no rows
+}
+
+} // namespace
+
+TEST_CASE("batch_norm: of 16-bit elements it is that of float, rounded once, and statistics and sums are float") {
+  check<bfloat16>();
+  check<float16>();
+}

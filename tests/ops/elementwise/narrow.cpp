@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// What is made element by element: activations, sums, and the losses that are means over elements.
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/core/config.hpp>
+#include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/bce_with_logits/cpu.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/l1/cpu.hpp>
+#include <cairn/ops/mean_squared_error/cpu.hpp>
+#include <cairn/ops/relu/cpu.hpp>
+#include <cairn/ops/sigmoid/cpu.hpp>
+#include <cairn/ops/smooth_l1/cpu.hpp>
+#include <cairn/ops/tanh/cpu.hpp>
+
+#include "../narrow.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// As a layer of one's own says it.
+struct product {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+constexpr std::size_t count = 1200; // several pieces, the last one shorter
+
+template <class T>
+void check_activations() {
+  cpu device({.threads = 2});
+  auto& queue = device.compute();
+  auto x = narrow::normal<T>(count, 1);
+  const auto dy = narrow::normal<T>(count, 2);
+  x.wide[5] = std::numeric_limits<float>::quiet_NaN();
+  x.own[5] = T(x.wide[5]);
+  std::vector<T> own(count);
+  std::vector<float> wide(count);
+  const auto forward = [&](auto op) {
+    op(own.data(), x.own.data());
+    op(wide.data(), x.wide.data());
+    CHECK(narrow::wrong(own, wide) == 0);
+  };
+  forward([&](auto* y, const auto* in) { relu_forward(queue, count, y, in); });
+  forward([&](auto* y, const auto* in) { gelu_forward(queue, count, y, in); });
+  forward([&](auto* y, const auto* in) { tanh_forward(queue, count, y, in); });
+  forward([&](auto* y, const auto* in) { sigmoid_forward(queue, count, y, in); });
+  const auto backward = [&](auto op) {
+    op(own.data(), dy.own.data(), x.own.data());
+    op(wide.data(), dy.wide.data(), x.wide.data());
+    CHECK(narrow::wrong(own, wide) == 0);
+  };
+  backward([&](auto* dx, const auto* g, const auto* in) { relu_backward(queue, count, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { gelu_backward(queue, count, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { tanh_backward(queue, count, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { sigmoid_backward(queue, count, dx, g, in); });
+  backward([&](auto* made, const auto* a, const auto* b) { elementwise(queue, count, product{}, made, a, b); });
+  backward([&](auto* sum, const auto* a, const auto* b) { add(queue, count, sum, a, b); });
+  own = x.own; // the sum may lie on an operand
+  add(queue, count, own.data(), own.data(), dy.own.data());
+  CHECK(narrow::wrong(own, wide) == 0);
+
+  using wide_matrix = matrix<float>;
+  add_matrix(queue, matrix<T>(own.data(), 30, 20, 40), matrix<const T>(x.own.data(), 30, 20, 40),
+             matrix<const T>(dy.own.data(), 30, 20, 30));
+  add_matrix(queue, wide_matrix(wide.data(), 30, 20, 40), matrix<const float>(x.wide.data(), 30, 20, 40),
+             matrix<const float>(dy.wide.data(), 30, 20, 30));
+  CHECK(narrow::wrong(own, wide) == 0);
+}
+
+// The targets are of the type that sums are kept in.
+template <class T>
+void check_losses() {
+  cpu device({.threads = 2});
+  auto& queue = device.compute();
+  const auto y = narrow::normal<T>(count, 3);
+  std::vector<float> targets(count);
+  for (std::size_t i = 0; i < count; ++i) targets[i] = static_cast<float>(i % 7) / 6;
+  std::vector<T> own(count);
+  std::vector<float> wide(count);
+  const auto compare = [&](auto op) {
+    double of_own = 0, of_wide = 0, alone = 0;
+    op(&of_own, own.data(), y.own.data());
+    op(&of_wide, wide.data(), y.wide.data());
+    op(&alone, static_cast<T*>(nullptr), y.own.data());
+    CHECK(of_own == doctest::Approx(of_wide).epsilon(1e-7));
+    CHECK(alone == of_own);
+    CHECK(narrow::wrong(own, wide) == 0);
+    own = y.own; // the gradient may lie on the output
+    op(&of_own, own.data(), own.data());
+    CHECK(narrow::wrong(own, wide) == 0);
+  };
+  compare([&](double* loss, auto* g, const auto* out) { mean_squared_error(queue, loss, g, count, out, targets.data()); });
+  compare([&](double* loss, auto* g, const auto* out) { bce_with_logits(queue, loss, g, count, out, targets.data()); });
+  compare([&](double* loss, auto* g, const auto* out) { l1(queue, loss, g, count, out, targets.data()); });
+  compare([&](double* loss, auto* g, const auto* out) { smooth_l1(queue, loss, g, count, out, targets.data(), 0.5); });
+  compare([&](double* loss, auto* g, const auto* out) { smooth_l1(queue, loss, g, count, out, targets.data(), 0.0); });
+}
+
+} // namespace
+
+TEST_CASE("narrow elements: an activation, a sum and their derivatives are those of float, rounded once") {
+  check_activations<bfloat16>();
+  check_activations<float16>();
+}
+
+TEST_CASE("narrow elements: a loss is that of float, and its derivative that of float, rounded once") {
+  check_losses<bfloat16>();
+  check_losses<float16>();
+}

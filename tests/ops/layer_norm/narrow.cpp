@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include <cstddef>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <cairn/ops/layer_norm/cpu.hpp>
+#include <cairn/ops/layer_norm/narrow.hpp>
+
+#include "../narrow.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <class T>
+void check() {
+  constexpr std::size_t rows = 21, features = 37, count = rows * features;
+  cpu device({.threads = 2});
+  auto& queue = device.compute();
+  const auto x = narrow::normal<T>(count, 1), dy = narrow::normal<T>(count, 2);
+  const auto w = narrow::normal<T>(features, 3), b = narrow::normal<T>(features, 4);
+  std::vector<T> own(count);
+  std::vector<float> wide(count), own_tape(2 * rows), wide_tape(2 * rows);
+  layer_norm_forward(queue, rows, features, 1e-5, own.data(), own_tape.data(), x.own.data(), w.own.data(), b.own.data());
+  layer_norm_forward(queue, rows, features, 1e-5, wide.data(), wide_tape.data(), x.wide.data(), w.wide.data(), b.wide.data());
+  CHECK(narrow::wrong(own, wide, 1e-6F) == 0);
+  for (std::size_t i = 0; i < own_tape.size(); ++i) CHECK(own_tape[i] == doctest::Approx(wide_tape[i]).epsilon(1e-6));
+
+  std::vector<float> own_sums(2 * features), wide_sums(2 * features);
+  layer_norm_backward(queue, rows, features, own.data(), own_sums.data(), own_sums.data() + features, dy.own.data(), x.own.data(),
+                      wide_tape.data(), w.own.data());
+  layer_norm_backward(queue, rows, features, wide.data(), wide_sums.data(), wide_sums.data() + features, dy.wide.data(),
+                      x.wide.data(), wide_tape.data(), w.wide.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+  CHECK(narrow::wrong(own_sums, wide_sums, 1e-5F) == 0);
+
+  own = dy.own; // in place, without the parameters
+  layer_norm_backward(queue, rows, features, own.data(), static_cast<float*>(nullptr), static_cast<float*>(nullptr), own.data(),
+                      x.own.data(), wide_tape.data(), w.own.data());
+  CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+}
+
+} // namespace
+
+TEST_CASE("layer_norm: of 16-bit elements it is that of float, rounded once, and statistics and sums are float") {
+  check<bfloat16>();
+  check<float16>();
+}
