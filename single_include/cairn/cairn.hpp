@@ -15,7 +15,7 @@
 #elif __cplusplus < 201703L
 #include "Cairn needs C++20, found C++14 or older: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
 #elif __cplusplus < 202002L
-#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
+#include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD or CMAKE_CUDA_STANDARD to 20"
 #endif
 
 // The one header of single_include/ has everything that is here, and another copy of Cairn too.
@@ -59,6 +59,22 @@
 #define CAIRN_KERNELS_OPTIMIZED 1
 #endif
 
+// Before a function that device code calls too, of a header that a C++ compiler reads as well: what one element becomes is
+// written once, and a kernel and a loop of the host call it.
+#if defined(__CUDACC__)
+#define CAIRN_HOST_DEVICE __host__ __device__
+#else
+#define CAIRN_HOST_DEVICE
+#endif
+
+// The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
+// g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
+#if defined(__NVCC__)
+#define CAIRN_UNROLL_4 _Pragma("nv_diag_suppress 1675") _Pragma("GCC unroll 4") _Pragma("nv_diag_default 1675")
+#else
+#define CAIRN_UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+
 // Set by the CMake component cairn::blas, which also links a CBLAS.
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0
@@ -92,6 +108,7 @@
 #include <mutex>
 #include <new>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -117,20 +134,43 @@ namespace detail {
 template <class T>
 struct accumulated_as;
 
-template <std::floating_point T>
+template <class T>
+  requires(std::is_same_v<T, float> || std::is_same_v<T, double>) //
 struct accumulated_as<T> {
   using type = T;
+};
+template <class T>
+  requires requires { typename T::sum_type; }
+struct accumulated_as<T> {
+  using type = typename T::sum_type;
 };
 
 } // namespace detail
 
-// The type in which sums of T are kept where they are stored: gradients of parameters, statistics of a batch, running
-// statistics. For float and double it is the type itself. bfloat16 would need float: it has 8 bits of mantissa, so a sum
-// of ones would stop at 256. Such a type gets a specialization of detail::accumulated_as; integers have none.
+// The type in which sums of T are kept where they are stored: gradients of parameters, statistics of a batch; and what
+// lives from step to step: parameters, buffers, the optimizer's states. For float and double it is the type itself.
+// bfloat16 and float16 have float: bfloat16 has 8 bits of mantissa, so a sum of ones would stop at 256. Such a type says it
+// by a member sum_type; integers have none.
 //
 // It is about what is stored. Within one call an op may add up in something wider, and most do in double.
 template <class T>
 using accumulated = typename detail::accumulated_as<T>::type;
+
+// A type that the elements of a network may have: float, double, bfloat16 (core/bfloat16.hpp) and float16
+// (core/float16.hpp).
+template <class T>
+concept floating_element = requires { typename accumulated<T>; };
+
+namespace detail {
+
+// Sums of it are kept in another type: parameters are then in memory twice, as what is learnt and as what layers read.
+template <class T>
+inline constexpr bool is_narrow = !std::is_same_v<T, accumulated<T>>;
+
+template <class T>
+concept narrow_element = floating_element<T> && is_narrow<T>;
+
+} // namespace detail
 
 } // namespace cairn
 
@@ -163,6 +203,90 @@ struct batch : detail::batch_message {
 };
 
 } // namespace cairn
+
+// cairn/core/rounded_bits.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The nearest number of 16 bits of which `Exponent` are the exponent, as IEEE 754 lays them out: ties to even, infinity for
+// what is too large, subnormal numbers for what is small, and NaN as a quiet NaN with the upper bits of its payload.
+template <int Exponent>
+constexpr std::uint16_t rounded_bits(double x) {
+  constexpr int mantissa = 15 - Exponent;          // bits behind the leading one
+  constexpr int least = 2 - (1 << (Exponent - 1)); // the exponent of the smallest normal number
+  constexpr auto infinity = static_cast<std::uint64_t>((1 << Exponent) - 1) << mantissa;
+  const auto b = __builtin_bit_cast(std::uint64_t, x);
+  const auto sign = static_cast<std::uint16_t>(b >> 63 << 15);
+  const std::uint64_t fraction = b & 0xFFFFFFFFFFFFFU;
+  const int exponent = static_cast<int>(b >> 52 & 0x7FFU) - 1023;
+  if (exponent == -1023) return sign; // 0, or a double far below all that is not 0 here
+  std::uint64_t magnitude = infinity;
+  if (exponent == 1024) {
+    if (fraction != 0) magnitude |= std::uint64_t{1} << (mantissa - 1) | fraction >> (52 - mantissa);
+  } else {
+    // x is `whole` times 2^(exponent - 52). Its last `gone` bits go, more of them where the result is subnormal.
+    const std::uint64_t whole = fraction | std::uint64_t{1} << 52;
+    const int gone = 52 - mantissa + (exponent < least ? least - exponent : 0);
+    if (gone > 53) return sign; // less than half of the smallest number
+    const std::uint64_t half = std::uint64_t{1} << (gone - 1), rest = whole & ((half << 1) - 1);
+    std::uint64_t kept = whole >> gone;
+    if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;
+    // A carry out of the mantissa is one more in the exponent, which is right from subnormal to infinite.
+    kept += static_cast<std::uint64_t>(exponent < least ? 0 : exponent - least) << mantissa;
+    if (kept < infinity) magnitude = kept;
+  }
+  return static_cast<std::uint16_t>(sign | magnitude);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/core/bfloat16.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// The upper half of a float: its range, 1e-38 to 3e38, and 8 of its 24 bits of mantissa, so about two decimal digits. As
+// the element type of a network, trainer<..., bfloat16>, it halves the memory of activations; gradients of parameters and
+// what lives from step to step are float: see core/accumulated.hpp.
+//
+// It stores and converts, and has no arithmetic: ops compute in float. Conversions are explicit. Those to it round to
+// nearest, ties to even; what is too large becomes infinity, and NaN stays a (quiet) NaN of the same sign. Those from it
+// are exact.
+struct bfloat16 {
+  using sum_type = float; // see accumulated
+
+  std::uint16_t bits;
+
+  bfloat16() = default;
+  explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
+  // Rounded once: through float would be twice.
+  explicit constexpr bfloat16(double x) : bits(detail::rounded_bits<8>(x)) {}
+  static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
+
+  explicit constexpr operator float() const { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
+  explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+
+  // As numbers: NaN is not equal to itself, and -0 is 0.
+  friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+
+private:
+  // Adds half of the last place that stays, less a bit if that place is even. The carry goes up into the exponent.
+  static constexpr std::uint16_t rounded(std::uint32_t b) {
+    if ((b & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(b >> 16 | 0x40U);
+    return static_cast<std::uint16_t>((b + 0x7FFFU + (b >> 16 & 1U)) >> 16);
+  }
+};
+
+static_assert(sizeof(bfloat16) == 2);
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
 
 // cairn/core/deadline.hpp
 
@@ -201,10 +325,14 @@ namespace detail {
 struct element_sizes {
   std::size_t real = 0;
   std::size_t accumulated = 0;
+  std::size_t int32 = sizeof(std::int32_t);
 
   constexpr std::size_t operator[](element e) const {
-    return e == element::real ? real : e == element::accumulated ? accumulated : sizeof(std::int32_t);
+    return e == element::real ? real : e == element::accumulated ? accumulated : int32;
   }
+  // Of parameters and buffers. If sums of T are kept in another type they are in memory twice, in that type and as T, and
+  // begin after as many elements in both: so their places are counted in T, one for an element of any kind.
+  constexpr element_sizes kept() const { return real < accumulated ? element_sizes{real, real, real} : *this; }
 };
 
 template <class T>
@@ -390,6 +518,47 @@ struct joint : joint_message {};
 
 } // namespace cairn::detail
 
+// cairn/core/float16.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// IEEE 754 binary16, "half": 11 bits of mantissa, normal from 6e-5 to 65504, subnormal down to 6e-8. As the element type of
+// a network it is used like bfloat16 (core/bfloat16.hpp), with the same conversions.
+//
+// There is no loss scaling: gradients of activations below 3e-8 become 0 and those above 65504 infinity, so a network that
+// torch trains with a GradScaler needs bfloat16 or float here.
+struct float16 {
+  using sum_type = float; // see accumulated
+
+  std::uint16_t bits;
+
+  float16() = default;
+  explicit constexpr float16(float x) : bits(detail::rounded_bits<5>(static_cast<double>(x))) {}
+  explicit constexpr float16(double x) : bits(detail::rounded_bits<5>(x)) {}
+  static constexpr float16 from_bits(std::uint16_t b) { return __builtin_bit_cast(float16, b); }
+
+  explicit constexpr operator float() const {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16, fraction = bits & 0x3FFU;
+    const std::uint32_t exponent = bits >> 10 & 0x1FU;
+    if (exponent == 0x1F) return __builtin_bit_cast(float, sign | 0x7F800000U | fraction << 13);
+    if (exponent != 0) return __builtin_bit_cast(float, sign | (exponent + 112) << 23 | fraction << 13);
+    const float tiny = static_cast<float>(fraction) * 0x1p-24F; // a subnormal one, or 0
+    return sign != 0 ? -tiny : tiny;
+  }
+  explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+
+  // As numbers: NaN is not equal to itself, and -0 is 0.
+  friend constexpr bool operator==(float16 a, float16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+};
+
+static_assert(sizeof(float16) == 2);
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/core/fraction.hpp
 
 namespace cairn {
@@ -572,33 +741,46 @@ struct seed {
   std::uint64_t value = 0;
 };
 
-// The four 32-bit numbers of block `index`.
-constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(index),
-                                 static_cast<std::uint32_t>((index >> 32) & 0xFFFFU) |
-                                     static_cast<std::uint32_t>((key.step >> 32) << 16),
-                                 key.position, static_cast<std::uint32_t>(key.step)};
+namespace detail {
+
+// The four 32-bit numbers of a block, and how they are made. No std::array: device code may call functions that are marked for
+// it, and none of the standard library is.
+struct philox_words {
+  std::uint32_t at[4];
+};
+CAIRN_HOST_DEVICE constexpr philox_words philox(const random_key& key, std::uint64_t index) {
+  philox_words c{{static_cast<std::uint32_t>(index),
+                  static_cast<std::uint32_t>((index >> 32) & 0xFFFFU) | static_cast<std::uint32_t>((key.step >> 32) << 16),
+                  key.position, static_cast<std::uint32_t>(key.step)}};
   auto k0 = static_cast<std::uint32_t>(key.seed);
   auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c[0];
-    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c[2];
-    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c.at[0];
+    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c.at[2];
+    c = {{static_cast<std::uint32_t>(p1 >> 32) ^ c.at[1] ^ k0, static_cast<std::uint32_t>(p1),
+          static_cast<std::uint32_t>(p0 >> 32) ^ c.at[3] ^ k1, static_cast<std::uint32_t>(p0)}};
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
   return c;
 }
 
-// Number `index` of the stream, as 32 random bits.
-constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
-  return random_block(key, index / 4)[index % 4];
+} // namespace detail
+
+// The four 32-bit numbers of block `index`.
+constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
+  const detail::philox_words words = detail::philox(key, index);
+  return {words.at[0], words.at[1], words.at[2], words.at[3]};
 }
 
-// Uniform in [0, 1): 24 bits for float, 32 for double; both exact.
+// Number `index` of the stream, as 32 random bits. A kernel of a device may call it.
+CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
+  return detail::philox(key, index / 4).at[index % 4];
+}
+
+// Uniform in [0, 1): 24 bits for float, 32 for double; both exact. A kernel of a device may call it.
 template <class T>
-constexpr T random_uniform(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr T random_uniform(const random_key& key, std::uint64_t index) {
   if constexpr (sizeof(T) == 4) return static_cast<T>(random_bits(key, index) >> 8) * static_cast<T>(0x1p-24);
   else return static_cast<T>(random_bits(key, index)) * static_cast<T>(0x1p-32);
 }
@@ -4970,8 +5152,18 @@ namespace cairn {
 //   4. queue.wait(event) puts a wait on the queue: nothing put there later begins before the event's place
 //      has been reached. The caller does not stop;
 //   5. d.compute() is the queue that forward and backward use, the same one in every call;
-//   6. d.allocate(bytes) is the only member that may allocate. It is called while a network is set up, never
-//      in a step.
+//   6. d.allocate(bytes) and d.staging(bytes) are the only members that may allocate. They are called while a network
+//      is set up, never in a step;
+//   7. D::queue::shares_memory says whether the host may read and write data() once the work on it is done. Where it
+//      may not, bytes come and go by the ops upload and download (ops/transfer/transfer.hpp), and nothing else
+//      touches them;
+//   8. d.staging(bytes) is memory of the host from which the device copies best, as CUDA's pinned memory. D::host_memory
+//      is like D::memory, and the host may always read and write it;
+//   9. d.transfers() is the queue for copies between the host and the device. It may be compute();
+//  10. queue.reached(event) says, without waiting, whether an event's place has been reached: what was put before it is
+//      done, and what the host reads of it is there. It throws cairn::error for what an op did wrong. queue.finish() comes
+//      back when all that was put there is done, and throws likewise;
+//  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
@@ -4979,8 +5171,14 @@ namespace cairn {
 // the layer includes them: ops/cpu.hpp has all of the cpu, and ops_for in ops/ops.hpp says what there must be.
 //
 // Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the
-// host can read data() (copying to and from the host is an op), more than one queue, or being callable from
-// several threads: one thread at a time puts work on a queue.
+// host can read data(), more than one queue, or being callable from several threads: one thread at a time puts work
+// on a queue, or asks it.
+
+// What is said of a device when it is made. A device takes of it what it has a choice of.
+struct device_options {
+  std::size_t threads = 1; // inside one op
+  int ordinal = 0;         // which one, where a machine has several of the kind
+};
 
 namespace detail {
 
@@ -4992,18 +5190,32 @@ concept device_memory = std::movable<M> && !std::copyable<M> && requires(const M
 
 template <class Q, class Event>
 concept device_queue = requires(Q& queue, const Event& event) {
+  { Q::shares_memory } -> std::convertible_to<bool>;
   { queue.record() } -> std::same_as<Event>;
   queue.wait(event);
+  { queue.reached(event) } -> std::same_as<bool>;
+  queue.finish();
 };
 
 } // namespace detail
 
 template <class D>
-concept device = detail::device_memory<typename D::memory> && std::copyable<typename D::event> &&
-                 detail::device_queue<typename D::queue, typename D::event> && requires(D& d, std::size_t bytes) {
+concept device = detail::device_memory<typename D::memory> && detail::device_memory<typename D::host_memory> &&
+                 std::copyable<typename D::event> && detail::device_queue<typename D::queue, typename D::event> &&
+                 std::constructible_from<D, device_options> && requires(D& d, std::size_t bytes) {
                    { d.compute() } -> std::same_as<typename D::queue&>;
+                   { d.transfers() } -> std::same_as<typename D::queue&>;
                    { d.allocate(bytes) } -> std::same_as<typename D::memory>;
+                   { d.staging(bytes) } -> std::same_as<typename D::host_memory>;
                  };
+
+namespace detail {
+
+// Whether the host may read what lies on this device.
+template <class Device>
+inline constexpr bool shares_memory = Device::queue::shares_memory;
+
+} // namespace detail
 
 } // namespace cairn
 
@@ -5129,10 +5341,7 @@ namespace cairn {
 class cpu {
 public:
   class queue;
-
-  struct options {
-    std::size_t threads = 1;
-  };
+  using options = device_options; // there is one cpu, whatever ordinal is asked for
 
   // A cpu queue has no future: what was put on it is done, and so is every event.
   struct event {};
@@ -5176,6 +5385,8 @@ public:
     std::size_t size_ = 0;
   };
 
+  using host_memory = memory;
+
   // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
   cpu();
   explicit cpu(options wanted);
@@ -5184,7 +5395,9 @@ public:
   ~cpu();
 
   queue& compute() { return *queue_; }
+  queue& transfers() { return *queue_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }
+  host_memory staging(std::size_t bytes) { return memory(bytes); }
 
 private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
@@ -5193,6 +5406,8 @@ private:
 // Where ops are put. One thread at a time may use it.
 class cpu::queue {
 public:
+  static constexpr bool shares_memory = true;
+
   // What every thread has for packing and partial results during one op.
   static constexpr std::size_t scratch_bytes = 1_MiB;
 
@@ -5225,6 +5440,8 @@ public:
 
   event record() { return {}; }
   void wait(const event&) {}
+  bool reached(const event&) const { return true; }
+  void finish() const {}
 
 private:
   std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
@@ -7464,16 +7681,17 @@ namespace cairn {
 
 template <class T>
 struct adam_coefficients {
-  T scale;        // of the gradient
+  double scale;   // of the gradient
   T keep_mean;    // beta_1
   T fresh_mean;   // 1 - beta_1
   T keep_square;  // beta_2
   T fresh_square; // 1 - beta_2
   T correction;   // 1 / sqrt(1 - beta_2^step)
   T eps;
-  T rate;         // learning rate / (1 - beta_1^step)
-  T weight_decay; // added to the gradient: Adam
-  T shrink;       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
+  T rate;                         // learning rate / (1 - beta_1^step)
+  T weight_decay;                 // added to the gradient: Adam
+  T shrink;                       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
+  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
 };
 
 // For each of `count` elements
@@ -7487,6 +7705,22 @@ struct adam_coefficients {
 template <class T>
 void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
+
+} // namespace cairn
+
+// cairn/ops/elementwise/elementwise.hpp
+
+namespace cairn {
+
+// to_i = f(from_i, ...) for every i in [0, count), for a layer of one's own that runs on every device. All arrays have the same
+// element type T, and there is at least one to read; `to` may lie on any of them.
+//
+// f says how one element is computed and nothing else: T f(T, ...) const; of bfloat16 and float16 elements it is given floats and
+// gives one, which is rounded. It is copied to the device, so it is a type that can be
+// copied byte by byte, and holds numbers, no pointers. A kernel calls it, so its operator() is marked CAIRN_HOST_DEVICE; that
+// means nothing to a compiler that makes code for the host only.
+template <class T, class F, class... From>
+void elementwise(detail::queue_without_this_op, std::size_t count, const F& f, T* to, const From*... from) = delete;
 
 } // namespace cairn
 
@@ -7574,6 +7808,28 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
+// The same of elements whose sums are kept in another type: f works on elements of that type, and what it leaves is rounded
+// once.
+template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
+void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
+                  const std::array<const T*, Operands>& sources) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 256;
+  alignas(64) wide own[Operands][piece];
+  std::array<wide*, Results> to{};
+  std::array<const wide*, Operands> from{};
+  for (std::size_t k = 0; k < Operands; ++k) from[k] = own[k];
+  for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
+  for (std::size_t begin = 0; begin < count; begin += piece) {
+    const std::size_t length = std::min(piece, count - begin);
+    for (std::size_t k = 0; k < Operands; ++k)
+      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
+    run_elements(set, f, length, to, from);
+    for (std::size_t k = 0; k < Results; ++k)
+      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+  }
+}
+
 // f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
 // takes by reference. What f leaves in the first of them goes to the results, in the same order; there are at
 // most as many results as operands. A result may be an operand.
@@ -7600,7 +7856,35 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::ar
   });
 }
 
+// A function that gives its result, as one that leaves it in its first operand.
+template <class F>
+struct leaves_result {
+  F function;
+  template <class T, class... More>
+  [[gnu::always_inline]] inline void operator()(T& first, More... more) const {
+    first = static_cast<T>(function(first, more...));
+  }
+};
+
 } // namespace cairn::detail
+
+namespace cairn {
+
+// What f does becomes vector code if it has no branch and calls nothing that is not inlined. Its bits depend on the elements
+// alone: not on their place, the number of threads or `count`.
+template <class T, class F, class... From>
+void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
+  static_assert(sizeof...(From) > 0 && (std::same_as<T, From> && ...),
+                "elementwise: expected at least one array to read, all of the element type that is written");
+  static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
+                                                 "copied byte by byte: give it numbers, not containers");
+  static_assert(std::is_invocable_r_v<accumulated<T>, const F&, const accumulated<From>&...>,
+                "elementwise: the function cannot be called with one element of each array, expected T operator()(T, ...) const");
+  detail::elementwise(queue, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
+                      std::array<const T*, sizeof...(From)>{from...});
+}
+
+} // namespace cairn
 
 CAIRN_KERNELS_END
 
@@ -7613,7 +7897,7 @@ namespace cairn::detail {
 // condition ? a : b on the bits of the values. An ordinary ?: lets g++ 12 move the computation of one side
 // behind the condition, and then it makes no vector code for AVX2, because the side not taken might trap.
 template <class T>
-[[gnu::always_inline]] inline T blend(bool condition, T a, T b) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T blend(bool condition, T a, T b) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   const bits mask = bits{0} - static_cast<bits>(condition);
   return __builtin_bit_cast(T, (__builtin_bit_cast(bits, a) & mask) | (__builtin_bit_cast(bits, b) & ~mask));
@@ -7634,18 +7918,18 @@ namespace cairn::detail {
 // as it is there to check gradients and not for speed. Every one of them gives NaN for NaN. The compiler's own functions
 // stand where others of the standard library would be calls in a program that is not optimised.
 
-[[gnu::always_inline]] inline float absolute(float x) { return __builtin_fabsf(x); }
-[[gnu::always_inline]] inline double absolute(double x) { return __builtin_fabs(x); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float absolute(float x) { return __builtin_fabsf(x); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline double absolute(double x) { return __builtin_fabs(x); }
 
 // The highest coefficient comes last: c0 + x (c1 + x (c2 + ...)).
 template <class... C>
-[[gnu::always_inline]] inline float polynomial(float x, float c0, C... c) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float polynomial(float x, float c0, C... c) {
   if constexpr (sizeof...(C) == 0) return c0;
   else return c0 + x * polynomial(x, c...);
 }
 
 // 2^n for -126 <= n <= 127.
-[[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float power_of_two(std::int32_t n) {
   return __builtin_bit_cast(float, (static_cast<std::uint32_t>(n) + 127U) << 23);
 }
 
@@ -7654,7 +7938,7 @@ template <class... C>
 // x = k ln 2 + r with |r| <= ln(2) / 2, so e^x = 2^k (1 + r + r^2 P(r)). Adding 1.5 * 2^23 rounds to an
 // integer and leaves it in the low bits. ln 2 is taken away in two parts, the first of which is exact times
 // k. 2^k is applied in two steps, as 2^128 is no float and 2^-149 is not normal.
-[[gnu::always_inline]] inline float exponential(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential(float x) {
   constexpr float shift = 0x1.8p23F;
   const float limited = blend(x < -104.0F, -104.0F, blend(x > 89.0F, 89.0F, x));
   const float shifted = limited * 1.44269504F + shift;
@@ -7665,14 +7949,14 @@ template <class... C>
   const std::int32_t half = exponent >> 1;
   return (1.0F + (r + r * r * p)) * power_of_two(half) * power_of_two(exponent - half);
 }
-inline double exponential(double x) { return std::exp(x); }
+CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
 // The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
 // errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
 // made by halving the exponent: 3e-2, 2e-3, 5e-6; a step for x times it squares the error once more and takes its rounding
 // back. What is smaller than 2^-100 is taken times 2^48 and its root times 2^-24, both exactly: a number that is not normal
 // has no exponent to halve, and the difference in the last step has to be normal too.
-[[gnu::always_inline]] inline float square_root(float given) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float square_root(float given) {
   constexpr std::uint32_t one = 127U << 23;
   const std::uint32_t small = 0U - static_cast<std::uint32_t>(given < 0x1p-100F);
   const float x = given * __builtin_bit_cast(float, one + (small & 48U << 23));
@@ -7682,11 +7966,11 @@ inline double exponential(double x) { return std::exp(x); }
   const float better = (root + 0.5F * inverse * (x - root * root)) * __builtin_bit_cast(float, one - (small & 24U << 23));
   return blend(x > 0x1.FFFFFEp127F, x, better);
 }
-inline double square_root(double x) { return std::sqrt(x); }
+CAIRN_HOST_DEVICE inline double square_root(double x) { return std::sqrt(x); }
 
 // tanh x, within 4e-7 relative: for |x| < 0.625 an odd polynomial, else 1 - 2 / (e^2|x| + 1) with the sign of
 // x.
-[[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float hyperbolic_tangent(float x) {
   const float size = absolute(x);
   const float square = x * x;
   const float p = polynomial(square, -0.333333284F, 0.133327931F, -0.05385378F, 0.0210086871F, -0.00611114316F);
@@ -7694,19 +7978,19 @@ inline double square_root(double x) { return std::sqrt(x); }
   const float outer = 1.0F - 2.0F / (exponential(2.0F * size) + 1.0F);
   return __builtin_copysignf(blend(size < 0.625F, inner, outer), x);
 }
-inline double hyperbolic_tangent(double x) { return std::tanh(x); }
+CAIRN_HOST_DEVICE inline double hyperbolic_tangent(double x) { return std::tanh(x); }
 
 // 1 / (1 + e^-x), within 4e-7 relative where e^-x is finite, else 0.
-[[gnu::always_inline]] inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
-inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float logistic(float x) { return 1.0F / (1.0F + exponential(-x)); }
+CAIRN_HOST_DEVICE inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 // log(1 + x) for 0 <= x <= 1, within 3e-7 relative: with s = x / (2 + x) it is 2 artanh s, and artanh(s) / s is a
 // polynomial in s^2, which is at most 1/9.
-[[gnu::always_inline]] inline float logarithm_of_one_plus(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float logarithm_of_one_plus(float x) {
   const float s = x / (2.0F + x);
   return 2.0F * s * polynomial(s * s, 1.0F, 0.333331585F, 0.200124547F, 0.139803007F, 0.140891671F);
 }
-inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
+CAIRN_HOST_DEVICE inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
 
 // The normal distribution at x: how much of it lies below x, which is (1 + erf(x / sqrt 2)) / 2, and its
 // density.
@@ -7718,7 +8002,7 @@ struct normal {
 
 // With a = |x|, the part outside is e^(-a^2/2) M(a), and M is a polynomial in (a - 3) / (a + 3) on [0, 14].
 // Unlike 1 + erf this cancels nothing: within 1e-6 relative down to x = -6, 1e-5 down to -13.
-[[gnu::always_inline]] inline normal<float> normal_at(float x) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline normal<float> normal_at(float x) {
   const float size = absolute(x);
   const float a = blend(size > 14.0F, 14.0F, size);
   const float bell = exponential(-0.5F * x * x);
@@ -7728,7 +8012,7 @@ struct normal {
   const float outside = bell * m;
   return {blend(x > 0.0F, 1.0F - outside, outside), bell * 0.398942280F};
 }
-inline normal<double> normal_at(double x) {
+CAIRN_HOST_DEVICE inline normal<double> normal_at(double x) {
   return {0.5 * std::erfc(-x * 0.70710678118654752440), std::exp(-0.5 * x * x) * 0.39894228040143267794};
 }
 
@@ -7747,9 +8031,10 @@ namespace detail {
 template <class T>
 struct adam_element {
   adam_coefficients<T> c;
+  T scale;
   [[gnu::always_inline]] inline void operator()(T& p, T& mean, T& square, T gradient) const {
     p *= c.shrink;
-    const T g = c.scale * gradient + c.weight_decay * p;
+    const T g = scale * gradient + c.weight_decay * p;
     mean = c.keep_mean * mean + c.fresh_mean * g;
     square = c.keep_square * square + c.fresh_square * g * g;
     p -= c.rate * mean / (square_root(square) * c.correction + c.eps);
@@ -7762,7 +8047,8 @@ template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& c) {
   const T *const p = parameters, *const m = mean, *const s = square;
-  detail::elementwise(queue, count, detail::adam_element<T>{c}, std::array{parameters, mean, square},
+  const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
+  detail::elementwise(queue, count, detail::adam_element<T>{c, scale}, std::array{parameters, mean, square},
                       std::array{p, m, s, gradients});
 }
 
@@ -8197,7 +8483,7 @@ namespace cairn {
 // cancels, as torch.nn.BCEWithLogitsLoss. All are `count` elements; of none the loss is 0.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const T* targets) = delete;
+                     const accumulated<T>* targets) = delete;
 
 } // namespace cairn
 
@@ -8285,6 +8571,41 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   if (output_gradient != nullptr) elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
 }
 
+// The same of an output whose sums are kept in another type, which is the type of the targets: terms are made in that type,
+// and the derivative is rounded once.
+template <narrow_element T, class F>
+void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
+                      const accumulated<T>* targets) {
+  using wide = accumulated<T>;
+  for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<wide>(output[i]);
+  run_elements(set, f, count, std::array<wide*, 1>{results}, std::array<const wide*, 2>{results, targets});
+}
+template <narrow_element T, class Term, class Derivative>
+void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 1024;
+  const instruction_set set = widest_for_elements();
+  const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+    alignas(64) wide terms[piece];
+    double part = 0;
+    for (std::size_t i = begin; i < end; i += piece) {
+      const std::size_t length = std::min(piece, end - i);
+      run_with_targets(set, term, length, terms, output + i, targets + i);
+      for (std::size_t j = 0; j < length; ++j) part += static_cast<double>(terms[j]);
+    }
+    return part;
+  });
+  *loss = count == 0 ? 0 : sum / static_cast<double>(count);
+  if (output_gradient == nullptr) return;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
+    alignas(64) wide made[piece];
+    const std::size_t begin = index * piece, length = std::min(piece, count - begin);
+    run_with_targets(set, derivative, length, made, output + begin, targets + begin);
+    for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+  });
+}
+
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
@@ -8314,10 +8635,106 @@ struct logit_error_derivative {
 } // namespace detail
 
 template <class T>
-void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
+void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets) {
 
-  const detail::logit_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
+  const detail::logit_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/checksum/checksum.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// A word of 64 bits as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
+template <class T>
+constexpr void write_as_numbers(T* four, std::uint64_t word) {
+  for (unsigned part = 0; part < 4; ++part) four[part] = static_cast<T>(word >> (16 * part) & 0xFFFFU);
+}
+
+} // namespace detail
+
+// A 64-bit number of the bits of x, written as four numbers below 65,536. Arrays of equal bits have equal numbers; others have
+// others but for a chance of one in 2^64. Replicas on one kind of device compare their parameters by it; it need not be
+// the number that another kind of device gives.
+template <class T>
+void checksum(detail::queue_without_this_op, T* four, const T* x, std::size_t count) = delete;
+
+} // namespace cairn
+
+// cairn/ops/checksum/cpu.hpp
+
+namespace cairn {
+
+template <class T>
+void checksum(cpu::queue&, T* four, const T* x, std::size_t count) {
+  detail::write_as_numbers(four, detail::quick_checksum(std::as_bytes(std::span{x, count})));
+}
+
+} // namespace cairn
+
+// cairn/ops/clip/clip.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A norm
+// that is no number gives NaN, so a diverged step is seen.
+constexpr double clip_factor(double norm, double max_norm) {
+  const double factor = max_norm / (norm + 1e-6);
+  return max_norm <= 0 || factor > 1 ? 1 : factor;
+}
+
+} // namespace detail
+
+// *factor = clip_factor(sqrt(*squares) scale, max_norm). All are single numbers in the device's memory: where work is done later,
+// the host need not wait for a norm to clip by it.
+void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm) = delete;
+
+} // namespace cairn
+
+// cairn/ops/clip/cpu.hpp
+
+namespace cairn {
+
+inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm) {
+  *factor = detail::clip_factor(std::sqrt(*squares) * scale, max_norm);
+}
+
+} // namespace cairn
+
+// cairn/ops/convert/convert.hpp
+
+namespace cairn {
+
+// `count` elements as those of another type, each rounded to the nearest one, ties to even. A network of bfloat16 or
+// float16 makes its layers' parameters from those that are learnt with it, and T from the floats that it is given. The two
+// must not overlap.
+template <class To, class From>
+void convert(detail::queue_without_this_op, std::size_t count, To* to, const From* from) = delete;
+
+} // namespace cairn
+
+// cairn/ops/convert/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+template <class To, class From>
+void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
+  constexpr std::size_t length = detail::element_part;
+  queue.parallel_for((count + length - 1) / length, [&](std::size_t part, auto) {
+    const std::size_t end = std::min(count, (part + 1) * length);
+    for (std::size_t i = part * length; i < end; ++i) to[i] = static_cast<To>(from[i]);
+  });
 }
 
 } // namespace cairn
@@ -8364,6 +8781,89 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/batch_norm/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: feature by feature, one element after another, made in that type, sums
+// in double, and rounded once when it is written. batch_norm_update works on statistics alone, so there is nothing to add.
+
+namespace detail {
+
+// y = (x - mean) r w + bias of one feature.
+template <narrow_element T>
+void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* output, const T* input,
+                       accumulated<T> mean, accumulated<T> variance, T weight, T bias) {
+  using wide = accumulated<T>;
+  const auto factor = static_cast<wide>(inverse_deviation(variance, eps) * static_cast<double>(weight));
+  for (std::size_t at = j; at < rows * features; at += features)
+    output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
+}
+
+} // namespace detail
+
+template <detail::narrow_element T>
+void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    double sum = 0, squares = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double distance = static_cast<double>(input[row * features + j]) - static_cast<double>(input[j]);
+      sum += distance;
+      squares += distance * distance;
+    }
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
+    const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[j] = mean;
+    statistics[features + j] = variance;
+    detail::normalize_feature(rows, features, j, eps, output, input, mean, variance, weight[j], bias[j]);
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    detail::normalize_feature(rows, features, j, eps, output, input, mean[j], variance[j], weight[j], bias[j]);
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(rows);
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    const wide mean = statistics[j];
+    const double inverse = detail::inverse_deviation(statistics[features + j], eps);
+    double sum = 0, products = 0;
+    for (std::size_t at = j; at < rows * features; at += features) {
+      const auto dy = static_cast<double>(output_gradient[at]);
+      sum += dy;
+      products += dy * (static_cast<double>(input[at]) - static_cast<double>(mean));
+    }
+    if (bias_gradient != nullptr) bias_gradient[j] = static_cast<wide>(sum);
+    if (weight_gradient != nullptr) weight_gradient[j] = static_cast<wide>(products * inverse);
+    if (input_gradient == nullptr) return;
+    const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
+    const auto gradient_mean = static_cast<wide>(sum / count);
+    const auto slope = static_cast<wide>(products * inverse * inverse / count);
+    for (std::size_t at = j; at < rows * features; at += features)
+      input_gradient[at] = static_cast<T>(
+          factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
+  });
 }
 
 } // namespace cairn
@@ -8482,6 +8982,30 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
     factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
     detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
                          std::array<const T*, 2>{x + begin, factors});
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/dropout/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: what is left of one is multiplied in that type, and rounded once.
+template <detail::narrow_element T>
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 2048;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
+    alignas(64) wide factors[piece];
+    const std::size_t begin = part * piece, length = std::min(piece, count - begin);
+    constexpr std::size_t group = 4 * detail::random_lanes;
+    detail::write_factors_plain(factors, (length + group - 1) / group * group, key, begin, rate);
+    for (std::size_t i = 0; i < length; ++i) result[begin + i] = static_cast<T>(static_cast<wide>(x[begin + i]) * factors[i]);
   });
 }
 
@@ -8623,6 +9147,31 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
 
 CAIRN_KERNELS_END
 
+// cairn/ops/embedding/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: rows are added in that type, in ascending order.
+template <detail::narrow_element T>
+void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
+  using wide = accumulated<T>;
+  std::fill_n(weight_gradient, vocabulary * width, wide{0});
+  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns) {
+    for (std::size_t i = 0; i < count; ++i) {
+      wide* const to = weight_gradient + static_cast<std::size_t>(indices[i]) * width + begin;
+      const T* const row = output_gradient + i * width + begin;
+      for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<wide>(row[j]);
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/gelu/gelu.hpp
 
 namespace cairn {
@@ -8691,7 +9240,7 @@ namespace cairn {
 // sign(0) is 0, as in torch.nn.L1Loss; sign(NaN) is NaN. All are `count` elements; of none the loss is 0.
 template <class T>
 void l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-        const T* targets) = delete;
+        const accumulated<T>* targets) = delete;
 
 } // namespace cairn
 
@@ -8723,9 +9272,9 @@ struct absolute_error_derivative {
 } // namespace detail
 
 template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const accumulated<T>* targets) {
 
-  const detail::absolute_error_derivative<T> derivative{static_cast<T>(1 / static_cast<double>(count))};
+  const detail::absolute_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
 }
 
@@ -8744,7 +9293,7 @@ namespace cairn {
 // E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
 template <class T>
 void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
-                        T* statistics, const T* input, const T* weight, const T* bias) = delete;
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
 
 // dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
@@ -8752,8 +9301,8 @@ void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::si
 // The input gradient may lie on the output gradient; a null one is not computed.
 template <class T>
 void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
-                         T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight) = delete;
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) = delete;
 
 } // namespace cairn
 
@@ -8793,8 +9342,8 @@ struct normalize_derivative {
 } // namespace detail
 
 template <class T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
   const detail::instruction_set set = detail::widest_for_elements();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
@@ -8815,8 +9364,9 @@ void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
 }
 
 template <class T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
-                         T* bias_gradient, const T* output_gradient, const T* input, const T* statistics, const T* weight) {
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
   const detail::instruction_set set = detail::widest_for_elements();
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
@@ -8854,6 +9404,81 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
     const double product = detail::sum_in_lanes(features, projected);
     const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/layer_norm/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and
+// rounded once when it is written.
+
+template <detail::narrow_element T>
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    double sum = 0, squares = 0;
+    for (std::size_t j = 0; j < features; ++j) sum += static_cast<double>(x[j]);
+    for (std::size_t j = 0; j < features; ++j) {
+      const double distance = static_cast<double>(x[j]) - sum / count;
+      squares += distance * distance;
+    }
+    const auto mean = static_cast<wide>(sum / count), inverse = static_cast<wide>(1 / std::sqrt(squares / count + eps));
+    if (statistics != nullptr) {
+      statistics[2 * row] = mean;
+      statistics[2 * row + 1] = inverse;
+    }
+    for (std::size_t j = 0; j < features; ++j)
+      output[row * features + j] =
+          static_cast<T>((static_cast<wide>(x[j]) - mean) * inverse * static_cast<wide>(weight[j]) + static_cast<wide>(bias[j]));
+  });
+}
+
+template <detail::narrow_element T>
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  detail::for_each_row(queue, weight_gradient == nullptr ? 0 : features, rows, [&](std::size_t j) {
+    double dw = 0, db = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto dy = static_cast<wide>(output_gradient[row * features + j]);
+      const wide normal = (static_cast<wide>(input[row * features + j]) - statistics[2 * row]) * statistics[2 * row + 1];
+      dw += static_cast<double>(dy * normal);
+      db += static_cast<double>(dy);
+    }
+    weight_gradient[j] = static_cast<wide>(dw);
+    bias_gradient[j] = static_cast<wide>(db);
+  });
+  if (input_gradient == nullptr) return;
+
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const wide mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    double sum = 0, product = 0;
+    for (std::size_t j = 0; j < features; ++j) {
+      const double weighted = static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+      sum += weighted;
+      product += weighted * static_cast<double>((static_cast<wide>(x[j]) - mean) * inverse);
+    }
+    const auto mean_gradient = static_cast<wide>(sum / count), mean_product = static_cast<wide>(product / count);
+    for (std::size_t j = 0; j < features; ++j) {
+      const wide normal = (static_cast<wide>(x[j]) - mean) * inverse;
+      const wide weighted = static_cast<wide>(dy[j]) * static_cast<wide>(weight[j]);
+      input_gradient[row * features + j] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+    }
   });
 }
 
@@ -8940,7 +9565,7 @@ struct epilogue {
   activation then = activation::none; // applied after the bias
   matrix<const T> addend{};           // like c, or data null; may be c itself
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
-  T* row_sums = nullptr;              // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+  accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
 };
 
@@ -8962,6 +9587,12 @@ template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
+// The same of a type whose sums are kept in another, where the product is such a sum: the gradient of a weight. T is then
+// the type of the operands, of the addend and of the mask.
+template <detail::narrow_element T>
+void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+
 } // namespace cairn
 
 // cairn/ops/matmul/checked_product.hpp
@@ -8975,8 +9606,8 @@ struct product_size {
 };
 
 // The extents of a product, or an error that names what does not fit.
-template <class T>
-product_size checked_product(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
+template <class C, class T>
+product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
   const bool first = form == transpose::first;
   const bool second = form == transpose::second;
   const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
@@ -9317,7 +9948,7 @@ private:
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
     vector near[4];
     vector far[4];
-#pragma GCC unroll 4
+    CAIRN_UNROLL_4
     for (std::size_t j = 0; j < 4; ++j) {
       if constexpr (Ragged) {
         const vector upper = row(j);
@@ -9348,7 +9979,7 @@ private:
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
     vector r[4];
-#pragma GCC unroll 4
+    CAIRN_UNROLL_4
     for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
     const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
     const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
@@ -9413,15 +10044,15 @@ struct column_sums {
     alignas(32) T chains[columns];
     for (std::size_t p = 0; p < depth;) {
       typename registers::vector chain[Registers];
-#pragma GCC unroll 4
+      CAIRN_UNROLL_4
       for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
       for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
         const T* const row = from + p * stride;
-#pragma GCC unroll 4
+        CAIRN_UNROLL_4
         for (std::size_t i = 0; i < Registers; ++i)
           chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
       }
-#pragma GCC unroll 4
+      CAIRN_UNROLL_4
       for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
       for (std::size_t j = 0; j < columns; j += 4)
         *reinterpret_cast<totals_of_four*>(totals + j) +=
@@ -10236,6 +10867,76 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
 
 CAIRN_KERNELS_END
 
+// cairn/ops/matmul/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// The product of elements whose sums are kept in another type, as matmul.hpp says it: one element after another, made in
+// that type with the chains that its own product has, and rounded once, when it is written. It is there to be right: a
+// device with arithmetic for such elements has a quick one.
+template <class C, narrow_element T>
+void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form,
+                    const epilogue<T>& then) {
+  using wide = accumulated<T>;
+  const product_size size = checked_product(c, a, b, form, then);
+  const std::size_t block = reduction_block(size.k);
+  const auto left = [&](std::size_t i, std::size_t p) { return static_cast<wide>(form == transpose::first ? a(p, i) : a(i, p)); };
+  const auto right = [&](std::size_t p, std::size_t j) {
+    return static_cast<wide>(form == transpose::second ? b(j, p) : b(p, j));
+  };
+  const auto element = [&](std::size_t i, std::size_t j) {
+    wide sum = 0;
+    for (std::size_t begin = 0; begin < size.k; begin += block) {
+      const std::size_t end = std::min(size.k, begin + block);
+      wide of_block = 0;
+      for (std::size_t first = begin; first < end; first += reduction_chain) {
+        wide chain = 0;
+        for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
+          chain = std::fma(left(i, p), right(p, j), chain);
+        of_block = first == begin ? chain : of_block + chain;
+      }
+      sum = begin == 0 ? of_block : sum + of_block;
+    }
+    if (then.bias != nullptr) sum += static_cast<wide>(then.bias[j]);
+    sum = activated(then.then, sum);
+    if (then.addend.data != nullptr) sum += static_cast<wide>(then.addend(i, j));
+    if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) sum = wide{0};
+    return sum;
+  };
+  for_each_row(queue, size.m, size.n * std::max<std::size_t>(1, size.k), [&](std::size_t i) {
+    for (std::size_t j = 0; j < size.n; ++j) c(i, j) = static_cast<C>(element(i, j));
+    if (then.row_sums == nullptr) return;
+    double sum = 0;
+    for (std::size_t first = 0; first < size.k; first += sum_chain) {
+      wide chain = 0;
+      for (std::size_t p = first; p < std::min(size.k, first + sum_chain); ++p) chain += left(i, p);
+      sum += static_cast<double>(chain);
+    }
+    then.row_sums[i] = static_cast<wide>(sum);
+  });
+}
+
+} // namespace detail
+
+template <detail::narrow_element T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  detail::narrow_product(queue, c, a, b, form, then);
+}
+template <detail::narrow_element T>
+void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  detail::narrow_product(queue, c, a, b, form, then);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/mean_squared_error/mean_squared_error.hpp
 
 namespace cairn {
@@ -10246,7 +10947,7 @@ namespace cairn {
 // All are `count` elements; of none the loss is 0.
 template <class T>
 void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const T* targets) = delete;
+                        const accumulated<T>* targets) = delete;
 
 } // namespace cairn
 
@@ -10258,6 +10959,14 @@ namespace cairn {
 
 namespace detail {
 
+struct squared_error {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    const T difference = y - target;
+    y = difference * difference;
+  }
+};
+
 template <class T>
 struct squared_error_derivative {
   T factor;
@@ -10268,7 +10977,7 @@ struct squared_error_derivative {
 
 template <class T>
 void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const T* targets) {
+                        const accumulated<T>* targets) {
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
     const T* const y = output + begin;
     const T* const t = targets + begin;
@@ -10281,6 +10990,15 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
   if (output_gradient == nullptr || count == 0) return;
   const detail::squared_error_derivative<T> derivative{static_cast<T>(2.0 / static_cast<double>(count))};
   detail::elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
+}
+
+// Of elements whose sums are kept in another type: the terms are made in it.
+template <detail::narrow_element T>
+void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                        const accumulated<T>* targets) {
+  const auto factor = static_cast<accumulated<T>>(2.0 / static_cast<double>(count));
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::squared_error{},
+                        detail::squared_error_derivative<accumulated<T>>{factor});
 }
 
 } // namespace cairn
@@ -10348,12 +11066,13 @@ namespace cairn {
 
 template <class T>
 struct sgd_coefficients {
-  T scale; // of the gradient
+  double scale; // of the gradient
   T learning_rate;
   T momentum; // 0: there is no velocity
   T fresh;    // how much of the gradient enters the velocity: 1 - dampening, but 1 in the first step
   T weight_decay;
   bool nesterov;
+  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
 };
 
 // For each of `count` elements
@@ -10380,14 +11099,16 @@ namespace detail {
 template <class T>
 struct sgd_element {
   sgd_coefficients<T> c;
-  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (c.scale * g + c.weight_decay * p); }
+  T scale;
+  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (scale * g + c.weight_decay * p); }
 };
 
 template <class T, bool Nesterov>
 struct sgd_momentum_element {
   sgd_coefficients<T> c;
+  T scale;
   [[gnu::always_inline]] inline void operator()(T& p, T& v, T gradient) const {
-    const T g = c.scale * gradient + c.weight_decay * p;
+    const T g = scale * gradient + c.weight_decay * p;
     v = c.momentum * v + c.fresh * g;
     if constexpr (Nesterov) p -= c.learning_rate * (g + c.momentum * v);
     else p -= c.learning_rate * v;
@@ -10401,12 +11122,13 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
          const std::type_identity_t<sgd_coefficients<T>>& c) {
   const T* const p = parameters;
   const T* const v = velocity;
+  const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
   const std::array results{parameters, velocity};
   const std::array sources{p, v, gradients};
   if (c.momentum == T{0})
-    detail::elementwise(queue, count, detail::sgd_element<T>{c}, std::array{parameters}, std::array{p, gradients});
-  else if (c.nesterov) detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c}, results, sources);
-  else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c}, results, sources);
+    detail::elementwise(queue, count, detail::sgd_element<T>{c, scale}, std::array{parameters}, std::array{p, gradients});
+  else if (c.nesterov) detail::elementwise(queue, count, detail::sgd_momentum_element<T, true>{c, scale}, results, sources);
+  else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c, scale}, results, sources);
 }
 
 } // namespace cairn
@@ -10480,7 +11202,7 @@ namespace cairn {
 // All are `count` elements; of none the loss is 0.
 template <class T>
 void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const T* targets, double beta) = delete;
+               const accumulated<T>* targets, double beta) = delete;
 
 } // namespace cairn
 
@@ -10514,13 +11236,14 @@ struct smooth_error_derivative {
 } // namespace detail
 
 template <class T>
-void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-               double beta) {
+void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+               const accumulated<T>* targets, double beta) {
 
   if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
-  const T at = static_cast<T>(beta), share = static_cast<T>(1 / static_cast<double>(count));
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<T>{at},
-                        detail::smooth_error_derivative<T>{at, share});
+  using sum = accumulated<T>;
+  const auto at = static_cast<sum>(beta), share = static_cast<sum>(1 / static_cast<double>(count));
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<sum>{at},
+                        detail::smooth_error_derivative<sum>{at, share});
 }
 
 } // namespace cairn
@@ -10536,7 +11259,8 @@ namespace cairn {
 //
 // The logits and their gradient are (rows, classes) without gaps, the targets (rows) class numbers. Taking
 // the maximum away first keeps every exponential in (0, 1]. Rows are added up in double; of no rows the loss
-// is 0. A target that is no class throws cairn::error before anything is written.
+// is 0. A target must be a class, which nothing here looks at: on a device nobody could be told in time. CrossEntropyLoss asks
+// detail::check_classes before a step begins.
 template <class T, std::integral Target>
 void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                            std::type_identity_t<matrix<const T>> logits, const Target* targets) = delete;
@@ -10544,9 +11268,9 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
 // What torch.nn.CrossEntropyLoss has besides, with its names and defaults.
 template <class T>
 struct cross_entropy_options {
-  std::int64_t ignore_index = -100; // a row with this target counts neither in the loss nor in the mean
-  double label_smoothing = 0;       // how much of a target, 0 … 1, is spread evenly over all classes
-  const T* class_weights = nullptr; // (classes); null: all are 1
+  std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
+  double label_smoothing = 0;                    // how much of a target, 0 … 1, is spread evenly over all classes
+  const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,
@@ -10569,9 +11293,9 @@ void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
     if (std::cmp_greater_equal(+target, 0) && std::cmp_less(+target, classes)) [[likely]]
       continue;
     if (ignored != nullptr && std::cmp_equal(+target, *ignored)) continue;
-    throw error("CrossEntropyLoss: target " + std::to_string(row) + " is " + std::to_string(target) +
-                ", but the classes are 0 to " + std::to_string(classes - 1) +
-                "; give class numbers, or a network with more outputs");
+    throw input_error("CrossEntropyLoss: target " + std::to_string(row) + " is " + std::to_string(target) +
+                      ", but the classes are 0 to " + std::to_string(classes - 1) +
+                      "; give class numbers, or a network with more outputs");
   }
 }
 
@@ -10738,7 +11462,7 @@ struct cross_entropy_with_options {
       const auto distance = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
         return static_cast<double>(x[begin + c]) - static_cast<double>(most);
       };
-      const T* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
+      const accumulated<T>* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
       const auto weighted = [weights, distance](std::size_t c)
                                 __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
       if (spread != 0) // before the exponentials may take the place of the logits
@@ -10769,7 +11493,6 @@ template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::check_classes(targets, rows, classes);
   using call = detail::cross_entropy<T, Target>;
   const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
   const call own{logits.data, output_gradient, targets, classes, share, detail::widest_for_elements()};
@@ -10787,7 +11510,6 @@ template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::check_classes(targets, rows, classes, &options.ignore_index);
   detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
                                                     classes,     options,         detail::widest_for_elements()};
   own.prepare(rows);
@@ -10798,6 +11520,123 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
     return part;
   });
   *loss = sum * own.share;
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/softmax_cross_entropy/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Of logits whose sums are kept in another type, with or without options. There is no memory for a row's exponentials in
+// that type: they are made twice, for the sum and for the gradient, which is rounded once.
+template <narrow_element T, class Target>
+struct narrow_cross_entropy {
+  using wide = accumulated<T>;
+
+  const T* logits;
+  T* gradient;
+  const Target* targets;
+  std::size_t classes;
+  cross_entropy_options<T> options;
+  bool ignores; // is there a target that is ignored?
+  instruction_set set;
+  double share = 0;  // 1 / W
+  double spread = 0; // a / C
+  double all = 0;    // a / C times the sum of the class weights
+
+  double weight(std::size_t c) const {
+    return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
+  }
+  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
+  bool ignored(std::size_t row) const { return ignores && std::cmp_equal(+targets[row], options.ignore_index); }
+
+  // Sets what depends on all rows or all classes.
+  void prepare(std::size_t rows) {
+    double total = 0, every = 0;
+    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
+    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
+    share = total == 0 ? 0 : 1 / total;
+    spread = options.label_smoothing / static_cast<double>(classes);
+    all = spread * every;
+  }
+
+  // f(first class, how many, exponentials of their distances from the largest logit), a piece of the row at a time.
+  template <class F>
+  void for_each_piece(const T* x, wide most, F&& f) const {
+    constexpr std::size_t piece = 1024;
+    alignas(64) wide own[piece];
+    for (std::size_t begin = 0; begin < classes; begin += piece) {
+      const std::size_t count = std::min(piece, classes - begin);
+      for (std::size_t c = 0; c < count; ++c) own[c] = static_cast<wide>(x[begin + c]);
+      run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own}, std::array<const wide*, 1>{own});
+      f(begin, count, own);
+    }
+  }
+
+  // The loss of one row, times W.
+  double loss_of(std::size_t row) const {
+    const T* const x = logits + row * classes;
+    T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
+    if (ignored(row)) {
+      if (result != nullptr) std::fill_n(result, classes, T(wide{0}));
+      return 0;
+    }
+    wide most = static_cast<wide>(x[0]);
+    for (std::size_t c = 1; c < classes; ++c) most = static_cast<wide>(x[c]) > most ? static_cast<wide>(x[c]) : most;
+    const double own_share = (1 - options.label_smoothing) * weight(target(row));
+    const double chosen = static_cast<double>(x[target(row)]) - static_cast<double>(most);
+    double sum = 0, distances = 0;
+    for (std::size_t c = 0; spread != 0 && c < classes; ++c)
+      distances += weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
+    for_each_piece(x, most, [&](std::size_t, std::size_t count, const wide* e) {
+      for (std::size_t c = 0; c < count; ++c) sum += static_cast<double>(e[c]);
+    });
+    if (result != nullptr) {
+      const auto factor = static_cast<wide>(share * (own_share + all) / sum), even = static_cast<wide>(share * spread);
+      for_each_piece(x, most, [&](std::size_t begin, std::size_t count, const wide* e) {
+        for (std::size_t c = 0; c < count; ++c) {
+          wide g = e[c] * factor - even * static_cast<wide>(weight(begin + c));
+          if (begin + c == target(row)) g -= static_cast<wide>(share * own_share);
+          result[begin + c] = static_cast<T>(g);
+        }
+      });
+    }
+    return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
+  }
+
+  double loss(cpu::queue& queue, std::size_t rows) {
+    prepare(rows);
+    return share * sum_of_parts(queue, rows, rows_at_once(classes), [&](std::size_t begin, std::size_t end, auto) {
+             double part = 0;
+             for (std::size_t row = begin; row < end; ++row) part += loss_of(row);
+             return part;
+           });
+  }
+};
+
+} // namespace detail
+
+template <detail::narrow_element T, std::integral Target>
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets) {
+  detail::narrow_cross_entropy<T, Target> own{
+      logits.data, output_gradient, targets, logits.columns, {}, false, detail::widest_for_elements()};
+  *loss = own.loss(queue, logits.rows);
+}
+
+template <detail::narrow_element T, std::integral Target>
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  detail::narrow_cross_entropy<T, Target> own{
+      logits.data, output_gradient, targets, logits.columns, options, true, detail::widest_for_elements()};
+  *loss = own.loss(queue, logits.rows);
 }
 
 } // namespace cairn
@@ -10889,6 +11728,41 @@ void tanh_backward(cpu::queue& queue, std::size_t count, T* input_gradient, cons
 
 CAIRN_KERNELS_END
 
+// cairn/ops/transfer/transfer.hpp
+
+namespace cairn {
+
+// `count` elements of the host at `from` to the device's memory at `to`. They are read when the queue gets there: until an event
+// behind it is reached they must stay as they are.
+template <class T>
+void upload(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
+
+// `count` elements of the device at `from` to the host's memory at `to`. They are there when an event behind it is reached.
+template <class T>
+void download(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
+
+} // namespace cairn
+
+// cairn/ops/transfer/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// The cpu's memory is the host's.
+template <class T>
+void upload(cpu::queue& queue, std::size_t count, T* to, const T* from) {
+  copy(queue, count, to, from);
+}
+template <class T>
+void download(cpu::queue& queue, std::size_t count, T* to, const T* from) {
+  copy(queue, count, to, from);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/cpu.hpp
 
 // Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device; the program that runs it
@@ -10960,22 +11834,32 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std:
 
 namespace cairn {
 
-// What a device must provide to run every layer, loss and optimizer of Cairn on elements of type T: an
-// overload of each op whose first parameter is the device's queue. What an op computes is said where it is
+// What a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its ops, on
+// elements of type T: an overload of each op whose first parameter is the device's queue. What an op computes is said where it is
 // declared, in ops/OP/OP.hpp.
 //
-// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A
-// trainer does not: a network needs only the ops that its layers call.
+// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A trainer says
+// which of the four groups below is not complete.
 //
 // Not required: that an op is a template, or that its bits are those of another device.
 namespace detail {
 
 template <class Queue, class T>
 concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
+  upload(queue, count, y, x);
+  download(queue, count, y, x);
   copy(queue, count, y, x);
   copy_matrix(queue, to, from);
   add(queue, count, y, x, x);
   add_matrix(queue, to, from, from);
+};
+
+// Any function of two elements.
+struct sum_of_two {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
 };
 
 template <class Queue, class T>
@@ -10983,6 +11867,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
                                    const accumulated<T>* sums, const std::int32_t* indices) {
   matmul(queue, to, from, from, transpose::second, then);
+  elementwise(queue, count, sum_of_two{}, y, x, x);
+  matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
   relu_forward(queue, count, y, x);
   relu_backward(queue, count, y, x, x);
   gelu_forward(queue, count, y, x);
@@ -10992,8 +11878,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   sigmoid_forward(queue, count, y, x);
   sigmoid_backward(queue, count, y, x, x);
   dropout(queue, count, y, x, key, rate);
-  layer_norm_forward(queue, count, count, 1e-5, y, y, x, x, x);
-  layer_norm_backward(queue, count, count, y, y, y, x, x, x, x);
+  layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+  layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
   batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
   batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
   batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
@@ -11003,29 +11889,42 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
 };
 
 template <class Queue, class T>
-concept computes_losses = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss,
-                                   const std::int32_t* labels, const cross_entropy_options<T>& options) {
-  softmax_cross_entropy(queue, loss, y, from, labels);
-  softmax_cross_entropy(queue, loss, y, from, labels, options);
-  bce_with_logits(queue, loss, y, count, x, x);
-  mean_squared_error(queue, loss, y, count, x, x);
-  l1(queue, loss, y, count, x, x);
-  smooth_l1(queue, loss, y, count, x, x, 1.0);
-};
+concept computes_losses =
+    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss, const accumulated<T>* targets,
+             const std::int32_t* labels, const cross_entropy_options<T>& options) {
+      softmax_cross_entropy(queue, loss, y, from, labels);
+      softmax_cross_entropy(queue, loss, y, from, labels, options);
+      bce_with_logits(queue, loss, y, count, x, targets);
+      mean_squared_error(queue, loss, y, count, x, targets);
+      l1(queue, loss, y, count, x, targets);
+      smooth_l1(queue, loss, y, count, x, targets, 1.0);
+    };
 
 template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
                                     const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
   squared_norm(queue, sum, x, count);
+  clip(queue, sum, sum, 1.0, 1.0);
+  checksum(queue, y, x, count);
   sgd(queue, count, y, y, x, of_sgd);
   adam(queue, count, y, y, y, x, of_adam);
 };
 
+// Of elements whose sums are kept in another type alone.
+template <class Queue, class T>
+concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t count, T* y, const T* x, accumulated<T>* sum,
+                                                      const accumulated<T>* sums) {
+  convert(queue, count, y, sums);
+  convert(queue, count, sum, x);
+};
+
 } // namespace detail
 
+// Updates, and sums of gradients, are made of accumulated<T>.
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::computes_layers<Queue, T> && detail::computes_losses<Queue, T> &&
-                  detail::computes_updates<Queue, T>;
+concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::computes_layers<Queue, T> &&
+                  detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&
+                  detail::moves_elements<Queue, accumulated<T>>;
 
 } // namespace cairn
 
@@ -11077,21 +11976,23 @@ namespace cairn::detail {
 
 // What one rank asks for in one call.
 struct rank_call {
-  enum class kind : unsigned char { sum_float, sum_double, broadcast };
+  enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
 
   kind what = kind::broadcast;
-  int root = 0;          // of a broadcast
-  void* data = nullptr;  // this rank's span
-  std::size_t count = 0; // elements; bytes for a broadcast
+  int root = 0;              // of a broadcast
+  void* data = nullptr;      // this rank's span; of an exchange what all ranks give
+  std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
+  const void* own = nullptr; // what this rank gives to an exchange
 
   bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {
-    if (what == kind::broadcast) return 1;
+    if (what == kind::broadcast || what == kind::exchange) return 1;
     return what == kind::sum_float ? sizeof(float) : sizeof(double);
   }
   std::string text() const {
     const std::string size = std::to_string(count);
     if (what == kind::broadcast) return "broadcast of " + size + " bytes from rank " + std::to_string(root);
+    if (what == kind::exchange) return "exchange of " + size + " bytes";
     return "all_reduce of " + size + (what == kind::sum_float ? " float" : " double");
   }
 };
@@ -11188,6 +12089,7 @@ public:
     if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
     else if (what == rank_call::kind::sum_double)
       sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
+    else if (what == rank_call::kind::exchange) exchange(spans<std::byte>{*this, taken.call}, taken);
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
   }
 
@@ -11240,6 +12142,16 @@ private:
       if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
   }
 
+  // Every rank's part of every rank's bytes.
+  void exchange(const spans<std::byte>& all, const piece& taken) const {
+    for (int from = 0; from < size_; ++from) {
+      const rank_call& given = asked(from, taken.call);
+      const auto* const own = static_cast<const std::byte*>(given.own) + taken.first;
+      const std::size_t at = static_cast<std::size_t>(from) * given.count + taken.first;
+      for (int to = 0; to < size_; ++to) std::memcpy(all(to) + at, own, taken.last - taken.first);
+    }
+  }
+
   lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }
   slot& slot_of(std::uint64_t call) const { return slots_[call % capacity_]; }
 
@@ -11260,7 +12172,13 @@ namespace cairn {
 namespace detail {
 
 // Stands for the queue of any device where the concepts below have to name one.
-struct queue_of_any_device {};
+struct queue_of_any_device {
+  static constexpr bool shares_memory = true;
+};
+
+// Whether the host may read and write what lies on the device of this queue. A queue that does not say so is one of the host.
+template <class Queue>
+concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { requires Queue::shares_memory; };
 
 } // namespace detail
 
@@ -11268,9 +12186,11 @@ struct queue_of_any_device {};
 //
 // A type P is a pending, for queues of type Queue, if
 //   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is done
-//      when a function returns, wait blocks the calling thread until the call is over;
+//      when a function returns, wait blocks the calling thread until the call is over. On a device whose work is done
+//      later, it puts a wait on the queue and may come back before the result is there;
 //   2. p.wait(queue) throws an error if the call failed, and deadline_error if it was not over after the communicator's deadline.
-//      Either way, the span is the caller's again;
+//      Either way, the span is the caller's again. Where wait comes back early, it throws what is known by then; what fails
+//      later is told by the communicator's check(), and the span belongs to what the queue holds until the queue is done;
 //   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
 //   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
 //      build (not while an exception passes through). It performs no collective, and waits for no other rank.
@@ -11306,6 +12226,14 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
   { c.broadcast(queue, bytes, 0) } -> pending<Queue>;
 };
 
+// What a communicator may have.
+template <class C>
+concept exchanges_bytes = requires(C& c, std::span<const std::byte> own, std::span<std::byte> all) { c.exchange(own, all); };
+template <class C>
+concept checks_calls = requires(C& c) { c.check(); };
+template <class C>
+concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); };
+
 } // namespace detail
 
 // A communicator joins the ranks of one training job. Each rank has an object of its own.
@@ -11317,14 +12245,27 @@ concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> byt
 //   3. a call reads its span after all that has been put into the queue before it, and returns without waiting for
 //      that or for other ranks. It returns a pending; the span belongs to the communicator until pending.wait(queue);
 //   4. with size() == 1 every call is the identity;
-//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says why.
+//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says why; on a device
+//      whose work is done later check() does.
 //
 // It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and roots; and
 // one thread at a time calls it. ddp sees to that.
 //
-// It may have recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
-// started before is lost. It may have int local_size() const: how many of its ranks, this one included, run on this rank's
-// machine and share its cores; without it they all do.
+// It may have
+//   * void exchange(std::span<const std::byte> own, std::span<std::byte> all): gives every rank the bytes of every rank, in
+//     the host's memory. Those of rank r become all[r * own.size()] and what follows; `all` has size() times as many as
+//     `own`, which lies outside it. It comes back when they are there, and throws what a wait would throw, within the
+//     deadline. All ranks call it, with equally many bytes. It is for a few bytes, before training or between steps.
+//     Without it each rank broadcasts its own, which takes a device whose memory the host shares (Queue::shares_memory);
+//   * void check(): throws what a wait would throw if a call has failed, or has been open for longer than the deadline. It
+//     waits for nothing. Whoever waits for a queue on the host calls it again and again;
+//   * void reserve(std::size_t bytes): no all_reduce of a step will have more bytes than these. A trainer's constructor
+//     calls it once, before the first step, so that a communicator with memory of its own allocates none later;
+//   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
+//     started before is lost;
+//   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
+//     without it they all do;
+//   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other.
 //
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
@@ -11333,6 +12274,14 @@ concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && d
                        detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
 namespace detail {
+
+// This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to follow each other.
+template <class C>
+int place_here(const C& comm) {
+  if constexpr (requires { int{comm.local_rank()}; }) return comm.local_rank();
+  else if constexpr (knows_its_machine<C>) return comm.rank() % static_cast<int>(comm.local_size());
+  else return comm.rank();
+}
 
 // How many ranks share this rank's machine.
 template <class C>
@@ -11358,15 +12307,24 @@ concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all
 template <class C, class Queue>
 concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
 
+// Is it made for the memory of the host, and this device has its own?
+template <class C, class Queue>
+constexpr bool works_on_the_host() {
+  if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
+  else return takes_spans_of<C, queue_of_any_device, float>;
+}
+
 // How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
 template <class C, class Queue>
 constexpr int communicator_steps() {
-  if (!names_itself<C>) return 0;
-  if (!knows_its_rank<C>) return 1;
-  if (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 2;
-  if (!takes_bytes<C, Queue>) return 3;
-  if (!communicator<C, Queue>) return 4;
-  return 5;
+  if constexpr (!names_itself<C>) return 0;
+  else if constexpr (!knows_its_rank<C>) return 1;
+  else if constexpr (works_on_the_host<C, Queue>()) return 2;
+  else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 3;
+  else if constexpr (!takes_bytes<C, Queue>) return 4;
+  else if constexpr (!communicator<C, Queue>) return 5;
+  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 6;
+  else return 7;
 }
 
 struct communicator_message {
@@ -11378,18 +12336,25 @@ struct communicator_message {
     static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
                                        "int rank() const and int size() const; see checked_communicator<type, queue>");
     static_assert(Checked::steps != 2,
+                  "ddp: this communicator adds up in the host's memory, and the host cannot reach the memory of this device; "
+                  "take one that is made for the device; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 3,
                   "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
                   "called as all_reduce(queue, std::span<T>) for float and for double; see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 3,
+    static_assert(Checked::steps != 4,
                   "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
                   "called as broadcast(queue, std::span<std::byte>, int root); see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 4,
+    static_assert(Checked::steps != 5,
                   "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
                   "type with a default constructor and void wait(queue); see "
                   "checked_communicator<type, queue>");
-    return Checked::steps == 5;
+    static_assert(Checked::steps != 6,
+                  "ddp: this communicator has no exchange, and cannot broadcast from the host's memory instead, which this "
+                  "device does not share; write void exchange(std::span<const std::byte> own, std::span<std::byte> all), which "
+                  "gives every rank the bytes of all; see checked_communicator<type, queue>");
+    return Checked::is_right;
   }
 };
 
@@ -11397,7 +12362,87 @@ struct communicator_message {
 template <class C, class Queue = queue_of_any_device>
 struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();
+  static constexpr bool is_right = steps == 7;
 };
+
+} // namespace cairn::detail
+
+// cairn/comm/exchange.hpp
+
+namespace cairn::detail {
+
+// What a communicator may have or not, for callers that need not know. A job of one rank makes no call here. Bytes are in
+// the host's memory; the queue is that of the device on which the job computes.
+
+inline void check_exchange(std::string_view name, std::size_t own, std::size_t all, int ranks) {
+  if (const std::size_t expected = own * static_cast<std::size_t>(ranks); all != expected)
+    throw input_error(std::string(name) + ": exchange: expected room for the " + std::to_string(own) + " bytes of each of " +
+                      std::to_string(ranks) + " ranks, " + std::to_string(expected) + " bytes, found " + std::to_string(all));
+}
+
+// Gives every rank the bytes of every rank: those of rank r become all[r * own.size()] and what follows. Without exchange()
+// each rank broadcasts its own, one after another: as many calls as there are ranks.
+template <class C, class Queue>
+void exchange(C& comm, [[maybe_unused]] Queue& queue, std::span<const std::byte> own, std::span<std::byte> all) {
+  if (comm.size() == 1) {
+    std::copy(own.begin(), own.end(), all.begin());
+  } else if constexpr (exchanges_bytes<C>) {
+    comm.exchange(own, all);
+  } else if constexpr (queue_shares_memory<Queue>) {
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const std::span<std::byte> part = all.subspan(static_cast<std::size_t>(rank) * own.size(), own.size());
+      if (rank == comm.rank()) std::copy(own.begin(), own.end(), part.begin());
+      auto sent = comm.broadcast(queue, part, rank);
+      sent.wait(queue);
+    }
+  } else {
+    refuse<checked_communicator<C, Queue>>();
+  }
+}
+
+// Every rank's value, in the order of the ranks.
+template <class C, class Queue, class T>
+std::vector<T> of_all_ranks(C& comm, Queue& queue, const T& own) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(static_cast<std::size_t>(comm.size()));
+  exchange(comm, queue, std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
+  return all;
+}
+
+// Replaces these bytes of the host's memory by those of rank `root`. Where the device does not share that memory they are
+// exchanged piece by piece: every rank receives size() times as many as it needs, and sets aside size() pieces. It is for texts
+// and numbers between steps. The rejected alternative, a member that broadcasts on the host, is one more to write, and no step
+// needs it.
+template <class C, class Queue>
+void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (comm.size() == 1 || bytes.empty()) return;
+  if constexpr (queue_shares_memory<Queue>) {
+    auto sent = comm.broadcast(queue, bytes, root);
+    sent.wait(queue);
+  } else {
+    constexpr std::size_t piece = 4096;
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<std::byte> all(ranks * std::min(piece, bytes.size()));
+    while (!bytes.empty()) {
+      const std::size_t count = std::min(piece, bytes.size());
+      exchange(comm, queue, bytes.first(count), std::span(all).first(ranks * count));
+      std::copy_n(all.data() + static_cast<std::size_t>(root) * count, count, bytes.data());
+      bytes = bytes.subspan(count);
+    }
+  }
+}
+
+// Throws if a call of the communicator has failed or is late, and the communicator can tell.
+template <class C>
+void tell_check([[maybe_unused]] C& comm) {
+  if constexpr (checks_calls<C>) comm.check();
+}
+
+// Says how many bytes the largest all_reduce of a step has.
+template <class C>
+void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
+  if constexpr (reserves_bytes<C>) comm.reserve(bytes);
+}
 
 } // namespace cairn::detail
 
@@ -11412,6 +12457,7 @@ struct injected_fault {
     late,           // the call starts after `delay`
     fails_to_start, // the call throws and is never started
     fails_in_wait,  // the call is started, and its wait throws
+    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
   };
 
   kind what = kind::none;
@@ -11447,7 +12493,7 @@ public:
       if (!fails_) return inner_.wait(queue);
       fails_ = false;
       const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw rank_lost("fault_injecting: this wait fails, as was asked for");
+      throw_in_wait();
     }
 
   private:
@@ -11469,37 +12515,64 @@ public:
   }
 
   template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, float>
   auto all_reduce(Queue& queue, std::span<float> span) {
     return started([&] { return inner_.all_reduce(queue, span); });
   }
   template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, double>
   auto all_reduce(Queue& queue, std::span<double> span) {
     return started([&] { return inner_.all_reduce(queue, span); });
   }
   template <class Queue>
+    requires detail::broadcasts_bytes<Inner, Queue>
   auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
+
+  // A call like the others, and waited for in it.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
+    requires detail::exchanges_bytes<Inner>
+  {
+    const injected_fault::kind now = next();
+    inner_.exchange(own, all);
+    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
+  }
+  void check() {
+    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
+    detail::tell_check(inner_);
+  }
+  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
 
   void recover()
     requires requires(Inner& inner) { inner.recover(); }
   {
     inner_.recover();
+    failed_ = false;
   }
 
 private:
-  template <class Start>
-  auto started(const Start& start) {
+  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
+
+  // What goes wrong in the call that begins; after the delay, if it is late.
+  injected_fault::kind next() {
     const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
     if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
     if (now == injected_fault::kind::fails_to_start)
       throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
+    if (now == injected_fault::kind::fails_later) failed_ = true;
+    return now;
+  }
+  template <class Start>
+  auto started(const Start& start) {
+    const injected_fault::kind now = next();
     return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
   }
 
   Inner& inner_;
   injected_fault planned_;
   std::uint64_t calls_ = 0;
+  bool failed_ = false; // and only check() says so
 };
 
 } // namespace cairn
@@ -11555,6 +12628,13 @@ public:
     if (root != 0) throw input_error("loopback: broadcast from rank " + std::to_string(root) + ", but the only rank is 0");
     return ticket(true);
   }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
+    detail::check_exchange(name, own.size(), all.size(), 1);
+    std::copy(own.begin(), own.end(), all.begin());
+  }
+  void check() {}
+  void reserve(std::size_t) {}
 };
 
 static_assert(communicator<loopback>);
@@ -11582,6 +12662,7 @@ class thread_group {
 public:
   thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
       : deadline_(deadline), calls_(size, capacity), ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+    for (int rank = 0; rank < size; ++rank) state_of(rank).late_at = std::make_unique<clock::time_point[]>(capacity);
     if (size == 1) return;
     try {
       for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
@@ -11605,6 +12686,7 @@ public:
     if (!calls_.has_room(call))
       throw input_error(prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
                         " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
+    state_of(rank).late_at[call % calls_.capacity()] = deadline_after<clock>(deadline_);
     if (calls_.post(rank, asked)) make_ready(call);
     if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
@@ -11624,6 +12706,7 @@ public:
       if (help(call + 1)) {
         sleep_at = clock::now() + spin;
       } else if (stuck(rank)) {
+        if (calls_.over(call)) break; // it was over before the group failed
         throw_failure(rank, call);
       } else if (clock::now() < sleep_at) {
         relax();
@@ -11636,6 +12719,19 @@ public:
 
   // Whether a wait would return at once.
   bool over(std::uint64_t call) const { return calls_.over(call); }
+
+  // Throws if the group has failed, or if a call of this rank is still open when its deadline is over. Waits for nothing.
+  void check(int rank) {
+    const std::uint64_t started = calls_.started(rank);
+    std::uint64_t& open = state_of(rank).oldest_open;
+    open = std::max(open, started - std::min<std::uint64_t>(started, calls_.capacity())); // those before are over
+    while (open < started && calls_.over(open)) ++open;
+    if (open < started && !stuck(rank) && clock::now() > state_of(rank).late_at[open % calls_.capacity()])
+      fail(late_text(open), fault_kind::late);
+    if (!stuck(rank)) return;
+    if (open < started) throw_failure(rank, open);
+    throw_reason("threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ": it cannot go on, because ");
+  }
 
   // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
   // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
@@ -11736,6 +12832,9 @@ private:
   struct alignas(alignment) rank_state {
     std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
     std::atomic<presence> where{presence::works};
+    // Of this rank only: when each of its calls is late, and before which of them all are over.
+    std::unique_ptr<clock::time_point[]> late_at;
+    std::uint64_t oldest_open = 0;
   };
 
   static void relax() {
@@ -11880,9 +12979,8 @@ private:
     for (int rank = 0; rank < size(); ++rank)
       if (const std::uint64_t calls = calls_.started(rank); calls <= call)
         late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
-    const std::string number = "call " + std::to_string(call + 1);
-    if (late.empty()) return number + " was started by all ranks, but was not over" + within;
-    return number + " was not started by " + late + within;
+    return "call " + std::to_string(call + 1) +
+           (late.empty() ? " was started by all ranks, but was not over" : " was not started by " + late) + within;
   }
 
   void stop() {
@@ -11981,23 +13079,36 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
-  // The queue plays no part: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
-  // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
-  template <class Queue>
+  // The queue plays no part, but that the host shares its memory: what has been put into a cpu's queue is done, and spans
+  // are summed where they lie. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error
+  // when options::max_in_flight calls of this rank are not over.
+  template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
     return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
   }
-  template <class Queue>
+  template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<double> span) {
     return start({rank_call::kind::sum_double, 0, span.data(), span.size()});
   }
-  template <class Queue>
+  template <queue_shares_memory Queue>
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
     if (root < 0 || root >= size())
       throw input_error("threads: broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
                         std::to_string(size() - 1));
     return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
   }
+
+  // For queues of every device: the bytes are in the host's memory.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
+    check_exchange(name, own.size(), all.size(), size());
+    group_.wait(rank_, group_.start(rank_, {rank_call::kind::exchange, 0, all.data(), own.size(), own.data()}));
+  }
+
+  // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
+  void check() { group_.check(rank_); }
+
+  // Nothing is to be reserved: no call has memory of its own.
+  void reserve(std::size_t) {}
 
   // Makes calls possible again after one has failed; called by all ranks, which meet in it. Pendings of before are lost.
   // Throws where a rank does not come within the deadline, or has returned.
@@ -12101,7 +13212,11 @@ struct work {
   std::uint64_t input_gradient = 0; // the part of backward that only the input gradient needs
 };
 
-// Everything that a forward works on. Tensor k of a list is found as in the list that the layer said: inputs[k] is
+// Everything that a forward works on. What is made in a step is of the network's T; what lives from step to step, and the
+// gradients of parameters, are of the type in which sums of T are kept: for float and double the same (core/accumulated.hpp).
+// Parameters are given as T.
+//
+// Tensor k of a list is found as in the list that the layer said: inputs[k] is
 // (rows, in(k)), and likewise the others.
 template <class T>
 struct forward_call {
@@ -12111,9 +13226,9 @@ struct forward_call {
   tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> buffers{};   // written in pass::forward only
-  tensors<T> tape{};      // for backward; no block if no backward follows this forward
-  tensors<T> workspace{}; // for this call only
+  tensors<accumulated<T>> buffers{}; // written in pass::forward only
+  tensors<T> tape{};                 // for backward; no block if no backward follows this forward
+  tensors<T> workspace{};            // for this call only
   pass why = pass::forward;
   random_key random{};                // equal for the forward and every recompute of one step
   activation then = activation::none; // to be applied to the result; only asked of a layer that `fuses`
@@ -12137,16 +13252,16 @@ struct backward_call {
   tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
-  tensors<T> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
-  tensors<const T> buffers{}; // as the step's forward left them
+  tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
+  tensors<const accumulated<T>> buffers{}; // as the step's forward left them
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
-  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
-  const T* tied = nullptr;              // as in forward
-  T* tied_gradient = nullptr;           // of that parameter, to be overwritten
+  activation before = activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;               // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;                 // as in forward
+  accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -12170,7 +13285,7 @@ struct backward_call {
 //   takes               how many tensors it takes from the front; those behind go past it untouched [1]
 //   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
 //                       input, that input has no gradient in memory [yes]
-//   parameters(in)      what is learnt, with names and initial values [none]
+//   parameters(in)      what is learnt, of the network's T, with names and initial values [none]
 //   buffers(in)         what is kept from step to step and is no parameter: statistics that forward moves, or a number that
 //                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]
@@ -12261,8 +13376,8 @@ struct BatchNorm1d {
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients.sums(0),
-                        call.gradients.sums(1), call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients[0],
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:
@@ -12286,11 +13401,15 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L:
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(Checked::forward,
+    static_assert(!Checked::of_a_cpu,
+                  "layer: forward and backward are written for the queue of a cpu, and this network runs on another device; "
+                  "write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place of "
+                  "loops over elements; see checked_calls<layer, queue, number>");
+    static_assert(Checked::forward || Checked::of_a_cpu,
                   "layer: forward is missing or has another signature, expected template <class Queue, class T> "
                   "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
                   "number>");
-    static_assert(Checked::backward || !Checked::forward,
+    static_assert(Checked::backward || !Checked::forward || Checked::of_a_cpu,
                   "layer: backward is missing or has another signature, expected template <class Queue, class T> "
                   "static void backward(Queue& queue, const backward_call<T>& call); see checked_calls<layer, queue, "
                   "number>");
@@ -12304,6 +13423,8 @@ template <class L, class Queue, class T>
 struct checked_calls : calls_message {
   static constexpr bool forward = has_forward<L, Queue, T>;
   static constexpr bool backward = has_backward<L, Queue, T>;
+  // Its loops may read and write what they are given on a cpu only; elsewhere that may be memory which the host cannot reach.
+  static constexpr bool of_a_cpu = !(forward && backward) && has_forward<L, cpu::queue, T> && has_backward<L, cpu::queue, T>;
 };
 
 } // namespace cairn::detail
@@ -12490,7 +13611,7 @@ struct scale {
     return first.per_batch ? bytes{0, size} : bytes{size, 0};
   }
   // Of parameters or buffers, of which there is one for all samples.
-  constexpr tensor_layout block(const tensor_list& list) const { return {list, sizes, 1}; }
+  constexpr tensor_layout block(const tensor_list& list) const { return {list, sizes.kept(), 1}; }
 };
 
 // What one element of a chain, a layer or a block, makes of the value that arrives there.
@@ -12713,7 +13834,7 @@ struct Embedding {
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
-    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients.sums(0), call.output_gradients[0],
+    embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],
                        call.inputs.integers(0));
   }
 };
@@ -13510,7 +14631,7 @@ struct LayerNorm {
   static constexpr tensor_list parameters(const arguments&) {
     return {{"weight", {Features}, initial::constant(1)}, {"bias", {Features}, initial::constant(0)}};
   }
-  static constexpr tensor_list tape(const arguments& in) { return {{rows_of(in[0]), 2}}; }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0]), 2}.of(element::accumulated); }
 
   // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
   // 10.
@@ -13518,14 +14639,14 @@ struct LayerNorm {
 
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape[0], call.inputs[0],
+    layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape.sums(0), call.inputs[0],
                        call.parameters[0], call.parameters[1]);
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
-                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape[0], call.parameters[0]);
+                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
   }
 
 private:
@@ -13608,7 +14729,7 @@ struct Linear {
     if (call.gradients) {
       epilogue<T> sums{};
       if constexpr (Bias) sums.row_sums = call.gradients[1];
-      const matrix<T> weight_gradient{call.gradients[0], Out, In};
+      const matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
       matmul(queue, weight_gradient, output_gradient, input,
              transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);
@@ -15197,13 +16318,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       if (!BetweenLayers || count == 0 || ends[count - 1].leaf != ends[p].leaf) ++count;
       ends[count - 1] = ends[p];
     }
-    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(T), Most);
+    return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(accumulated<T>), Most);
   }();
   // A fused update has them in the arena, each for as long as it is needed.
   static constexpr bool fused = Update::fused;
   static constexpr auto windows = [] {
     if constexpr (fused)
-      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, sizeof(T),
+      return make_windows<tensors + 1>(buckets<Update::bytes, true>.buckets(), parameter_begin, size, sizeof(accumulated<T>),
                                        Update::in_flight);
     else return window_plan<0>{};
   }();
@@ -15573,6 +16694,15 @@ struct chain_of_block {
   frame<T> enter(const frame<T>& block) const;
 };
 
+// Of an element whose T has its sums in another type: where its parameters and its buffers begin as those, in bytes. Their
+// places in T are the same in elements.
+template <class T, bool Narrow = is_narrow<T>>
+struct layouts_of_sums {};
+template <class T>
+struct layouts_of_sums<T, true> {
+  tensor_layout parameter_sums{}, buffer_sums{};
+};
+
 // A blueprint with code: what the executor walks at run time. It is a constant too, one for each chain, element type
 // and device queue. Layers appear only as pairs of functions, one pair for each distinct element.
 template <class T, class Queue>
@@ -15580,7 +16710,7 @@ struct program {
   using chains_type = std::span<const chain_of_block<T, Queue>>;
 
   // One element: a layer's two functions, or a block's, with its chains.
-  struct element {
+  struct element : layouts_of_sums<T> {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
@@ -15600,6 +16730,16 @@ struct program {
     tensor_layout buffer_layout{};
     tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
     activation as = activation::none;
+
+    // Of the gradients of the parameters, and of the buffers as they are kept.
+    const tensor_layout& gradient_layout() const {
+      if constexpr (is_narrow<T>) return this->parameter_sums;
+      else return parameter_layout;
+    }
+    const tensor_layout& kept_layout() const {
+      if constexpr (is_narrow<T>) return this->buffer_sums;
+      else return buffer_layout;
+    }
   };
   // A schedule and where its operands are.
   struct walk {
@@ -15686,6 +16826,11 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   using code = program<T, Queue>;
   using element = typename code::element;
 
+  static constexpr tensor_layout in_sums(tensor_layout l) {
+    for (std::size_t& offset : l.offsets) offset = offset / sizeof(T) * sizeof(accumulated<T>);
+    l.size = l.size / sizeof(T) * sizeof(accumulated<T>);
+    return l;
+  }
   template <std::size_t I, class E>
   static constexpr element make() {
     constexpr const auto& values = Blueprint::values;
@@ -15709,6 +16854,10 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       if constexpr (requires { E::buffers(in); }) e.buffers = E::buffers(in);
       e.parameter_layout = to.block(e.parameters);
       e.buffer_layout = to.block(e.buffers);
+      if constexpr (is_narrow<T>) {
+        e.parameter_sums = in_sums(e.parameter_layout);
+        e.buffer_sums = in_sums(e.buffer_layout);
+      }
       const auto lie = [&](const tensor_list& list) { return tensor_layout(list, to.sizes, to.batch); };
       if constexpr (requires { E::tape(in); }) e.tape = lie(E::tape(in));
       if constexpr (requires { E::workspace(in, pass::forward); }) {
@@ -15813,18 +16962,28 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where gradients are to be written: those from `begin` on, in the flat order, lie one after another from `start` on. The
-// owner may move it on while backward runs, whenever a layer's gradients are finished.
+// Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
+// `start` on. The owner may move it on while backward runs, whenever a layer's gradients are finished.
 template <class T>
 struct gradient_place {
   T* start = nullptr;
   std::size_t begin = 0;
-  const T* zeros = nullptr; // a cache line of them, if there may be anything in the padding behind a tensor
+  const T* zeros = nullptr; // as many as the padding behind a tensor may have, if there may be anything in it
+};
+
+// Of a frame whose T has its sums in another type: the parameters of frozen blocks as T. They lie as the buffers do.
+template <class T, bool Narrow = is_narrow<T>>
+struct frozen_as_T {};
+template <class T>
+struct frozen_as_T<T, true> {
+  const T* frozen = nullptr;
 };
 
 // What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
-struct frame {
+struct frame : frozen_as_T<T> {
+  using sum = accumulated<T>;
+
   std::size_t rows = 0; // samples, 1 … batch
   tensors<const T> inputs{};
   tensors<const T> constants{};
@@ -15837,11 +16996,11 @@ struct frame {
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
-  T* buffers = nullptr;
-  const gradient_place<T>* gradients = nullptr;
+  sum* buffers = nullptr;
+  const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
-  T* tied_gradients = nullptr;    // where those of tied parameters wait: see net/ties.hpp
-  T* accumulation = nullptr;      // if set: gradients are made here first, layer by layer, and then added
+  sum* tied_gradients = nullptr;  // where those of tied parameters wait: see net/ties.hpp
+  sum* accumulation = nullptr;    // if set: gradients are made here first, layer by layer, and then added
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
@@ -15852,14 +17011,25 @@ struct frame {
     return p.where == region::tape ? tape + p.offset() : nullptr;
   }
   T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
+
+  // The frozen parameters of a chain whose buffers begin so far behind those of this one.
+  const T* frozen_parameters(std::size_t begin) const {
+    if constexpr (is_narrow<T>) return this->frozen + begin;
+    else return buffers + begin;
+  }
+  // Goes on with a chain inside.
+  void enter(std::size_t parameter_begin, std::size_t state_begin) {
+    parameters += parameter_begin;
+    buffers += state_begin;
+    gradient_begin += parameter_begin;
+    if constexpr (is_narrow<T>) this->frozen += state_begin;
+  }
 };
 
 template <class T, class Queue>
 frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
   frame<T> inside = block;
-  inside.parameters += parameter_begin;
-  inside.buffers += state_begin;
-  inside.gradient_begin += parameter_begin;
+  inside.enter(parameter_begin, state_begin);
   inside.random.position += leaf_begin;
   if (inside.tape != nullptr) inside.tape += tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
@@ -15885,6 +17055,7 @@ tensors<T> writable(const tensors<const T>& t) {
 template <class T, class Queue>
 class executor {
 public:
+  using sum = accumulated<T>;
   using code = program<T, Queue>;
 
   executor(const code& p, Queue& queue, const frame<T>& lent)
@@ -16025,9 +17196,9 @@ private:
     const auto& e = program_.at(i);
     const std::size_t begin = program_.parameter_begin[i];
     const std::size_t size = program_.stages[i].parameter_block;
-    T* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
+    sum* const sums = size > 0 ? gradients_at(frame_.gradient_begin + begin) : nullptr;
     const bool accumulates = frame_.accumulation != nullptr && size > 0;
-    T* const made = accumulates ? frame_.accumulation : sums;
+    sum* const made = accumulates ? frame_.accumulation : sums;
     backward_call<T> call;
     call.rows = frame_.rows;
     call.given = &e.in;
@@ -16038,7 +17209,7 @@ private:
     call.constants = frame_.constants;
     call.parameters = parameters_of(i);
     call.buffers = buffers_of(i).to_read();
-    call.gradients = {reinterpret_cast<std::byte*>(made), e.parameter_layout.offsets.data()};
+    call.gradients = {reinterpret_cast<std::byte*>(made), e.gradient_layout().offsets.data()};
     const tie* const tied = tie_of(i);
     call.tied = tied_parameter(tied);
     call.tied_gradient = tied != nullptr ? frame_.tied_gradients + tied->waits_at : nullptr;
@@ -16059,7 +17230,7 @@ private:
 
   tensors<const T> parameters_of(std::size_t i) const {
     const T* const begin =
-        program_.is_frozen ? frame_.buffers + program_.state_begin[i] : frame_.parameters + program_.parameter_begin[i];
+        program_.is_frozen ? frame_.frozen_parameters(program_.state_begin[i]) : frame_.parameters + program_.parameter_begin[i];
     return {reinterpret_cast<const std::byte*>(begin), program_.at(i).parameter_layout.offsets.data()};
   }
   const tie* tie_of(std::size_t i) const {
@@ -16070,17 +17241,17 @@ private:
   const T* tied_parameter(const tie* t) const {
     return t == nullptr ? nullptr : frame_.parameters + program_.parameter_begin[t->owner];
   }
-  tensors<T> buffers_of(std::size_t i) const {
+  tensors<sum> buffers_of(std::size_t i) const {
     const auto& e = program_.at(i);
     return {reinterpret_cast<std::byte*>(frame_.buffers + program_.state_begin[i]) +
-                (program_.is_frozen ? e.parameter_layout.size : 0),
-            e.buffer_layout.offsets.data()};
+                (program_.is_frozen ? e.gradient_layout().size : 0),
+            e.kept_layout().offsets.data()};
   }
-  T* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
+  sum* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
 
   // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
   // the gradients' own.
-  void clear_padding(const typename code::element& e, T* gradients, std::size_t size) {
+  void clear_padding(const typename code::element& e, sum* gradients, std::size_t size) {
     const auto& offsets = e.parameter_layout.offsets;
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
       const std::size_t end = offsets[k] / sizeof(T) + e.parameters[k].size();
@@ -16091,7 +17262,7 @@ private:
 
   // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor:
   // between them lies padding, which stays zero.
-  void add_gradients(const typename code::element& e, T* sums) {
+  void add_gradients(const typename code::element& e, sum* sums) {
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
       const std::size_t offset = e.parameter_layout.offsets[k] / sizeof(T);
       add(queue_, e.parameters[k].size(), sums + offset, sums + offset, frame_.accumulation + offset);
@@ -16103,9 +17274,7 @@ private:
     frame<T> block = frame_;
     block.workspace = frame_.bytes(at.workspace);
     block.tape = frame_.bytes(at.tape);
-    block.parameters += program_.parameter_begin[i];
-    block.buffers += program_.state_begin[i];
-    block.gradient_begin += program_.parameter_begin[i];
+    block.enter(program_.parameter_begin[i], program_.state_begin[i]);
     block.random = random(i);
     return block;
   }
@@ -16700,7 +17869,8 @@ template <class Range>
 concept numbers = requires(const Range& r) {
   { r.size() } -> std::convertible_to<std::size_t>;
   requires std::is_pointer_v<decltype(r.data())>;
-  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>>;
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
+               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
 };
 
 namespace detail {
@@ -16789,7 +17959,8 @@ namespace cairn::detail {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type; see wrong_inputs<found, expected>");
+    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                                    "see wrong_inputs<found, expected>");
     return false;
   }
 };
@@ -16901,6 +18072,7 @@ input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
 template <class Plan, class T>
 class taken_inputs {
 public:
+  using sum = accumulated<T>; // of tensors; constants are of T
   static constexpr std::size_t tensor_count = Plan::inputs.size();
   static constexpr std::size_t count = tensor_count + Plan::constants.size();
 
@@ -16933,15 +18105,40 @@ public:
     }
   }
 
-  tensors<const T> tensors_taken() const { return tensors_; }
+  // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
+  static constexpr tensor_layout tensors_at{Plan::inputs, sizes_of<sum>, Plan::batch};
+  static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
+  static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
+
+  template <step_inputs Inputs>
+  static void copy(const Inputs& given, std::size_t rows, std::byte* to) {
+    if constexpr (is_right<Inputs>()) {
+      const auto& all = as_arrays(given);
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto* const from = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        std::memcpy(to + place(k), from, expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
+      }
+    }
+  }
+  void take_copied(const std::byte* at) {
+    tensors_ = {at, tensors_at.offsets.data()};
+    constants_ = {at + tensors_at.size, constants_at.offsets.data()};
+  }
+
+  tensors<const sum> tensors_taken() const { return tensors_; }
   tensors<const T> constants_taken() const { return constants_; }
 
 private:
+  static constexpr std::size_t place(std::size_t k) {
+    return k < tensor_count ? tensors_at.offsets[k] : tensors_at.size + constants_at.offsets[k - tensor_count];
+  }
+  static constexpr const element_sizes& sizes_at(std::size_t k) { return k < tensor_count ? sizes_of<sum> : Plan::to.sizes; }
   static constexpr const tensor& expected(std::size_t k) {
     return k < tensor_count ? Plan::inputs[k] : Plan::constants[k - tensor_count];
   }
   template <std::size_t K>
-  using element_of = std::conditional_t<expected(K).type == element::int32, std::int32_t, T>;
+  using element_of =
+      std::conditional_t<expected(K).type == element::int32, std::int32_t, std::conditional_t<(K < tensor_count), sum, T>>;
 
   // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
   template <class Inputs, class Types = typename array_types<Inputs>::type>
@@ -16984,7 +18181,8 @@ private:
     return rows;
   }
 
-  tensors<const T> tensors_{}, constants_{};
+  tensors<const sum> tensors_{};
+  tensors<const T> constants_{};
   std::array<std::size_t, count> offsets_{};
 };
 
@@ -17097,10 +18295,12 @@ struct update_call {
   T* parameters = nullptr;                        // (count)
   const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
   std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;         // the gradients are multiplied by it before anything else: makes means of them, and clips
-  double learning_rate = 0; // of this step: not the optimizer's own, if there is a schedule
-  std::uint64_t step = 1;   // 1 in the first update
-  bool is_special = false;  // the parameters of this span are those that the optimizer picked: see is_special below
+  double scale = 1;               // the gradients are multiplied by it before anything else: makes means of them, and clips
+  const double* factor = nullptr; // on a device whose memory is not the host's: one number there, by which they are multiplied
+                                  // too; null: 1
+  double learning_rate = 0;       // of this step: not the optimizer's own, if there is a schedule
+  std::uint64_t step = 1;         // 1 in the first update
+  bool is_special = false;        // the parameters of this span are those that the optimizer picked: see is_special below
 };
 
 // An optimizer turns gradients into new parameters, element by element.
@@ -17186,7 +18386,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);
-  const adam_coefficients<T> c{.scale = static_cast<T>(call.scale),
+  const adam_coefficients<T> c{.scale = call.scale,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
@@ -17195,7 +18395,8 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
                                .eps = static_cast<T>(eps),
                                .rate = static_cast<T>(call.learning_rate / mean_bias),
                                .weight_decay = static_cast<T>(decay),
-                               .shrink = static_cast<T>(shrink)};
+                               .shrink = static_cast<T>(shrink),
+                               .factor = call.factor};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
@@ -17209,7 +18410,7 @@ struct Adam {
   double eps = 1e-8;
   double weight_decay = 0;
 
-  std::size_t states() const { return 2; }
+  constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
   void check() const { detail::check_adam(*this); }
@@ -17236,7 +18437,7 @@ struct AdamW {
   double eps = 1e-8;
   double weight_decay = 1e-2;
 
-  std::size_t states() const { return 2; }
+  constexpr std::size_t states() const { return 2; }
   std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
 
   void check() const { detail::check_adam(*this); }
@@ -17251,269 +18452,46 @@ static_assert(optimizer<AdamW>);
 
 } // namespace cairn
 
-// cairn/train/rank_texts.hpp
+// cairn/train/host_copy.hpp
 
 namespace cairn::detail {
 
-// Names of types without this library's namespace, which type_name() leaves inside.
-inline std::string without_namespace(std::string text) {
-  constexpr std::string_view own = "cairn::";
-  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
-  return text;
-}
-
-// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; the words of rank 0 travel to all others, at the start of a job and whether they
-// are needed or not, as a rank does not know whether another differs. A text that is too long is cut.
-struct rank_texts {
-  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
-  // before that.
-  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
-                                                       "fused_update", "clipping",      "schedule of rates"};
-  static constexpr std::size_t parts = fingerprint::parts + settings.size();
-  static constexpr std::size_t longest = 255;
-
-  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
-
-  static constexpr const char* name(std::size_t part) {
-    return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
-  }
-  void write(std::size_t part, std::string text) {
-    text = without_namespace(std::move(text));
-    texts[part] = {};
-    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
-  }
-  std::string read(std::size_t part) const { return texts[part].data(); }
-
-  // The first part from `begin` on whose words differ, or `parts`.
-  std::size_t differs(const rank_texts& other, std::size_t begin) const {
-    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
-    return begin;
-  }
-
-  // "found A on rank 3 and B on rank 0". Of a long text there is a line, from a little before where the two part.
-  std::string found(std::size_t part, int rank, const rank_texts& of_rank_0) const {
-    constexpr std::size_t line = 100, before = 24;
-    const std::string own = read(part), first = of_rank_0.read(part);
-    const std::size_t shorter = std::min(own.size(), first.size());
-    const auto same = static_cast<std::size_t>(
-        std::mismatch(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin()).first - own.begin());
-    const std::size_t begin = std::max(own.size(), first.size()) > line && same > before ? same - before : 0;
-    const auto excerpt = [&](const std::string& text) {
-      return (begin > 0 ? "..." : "") + text.substr(begin, line) + (text.size() > begin + line ? "..." : "");
-    };
-    return "found " + excerpt(own) + " on rank " + std::to_string(rank) + " and " + excerpt(first) + " on rank 0";
-  }
-};
-
-// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
-template <class X>
-std::string with_numbers(const X& x) {
-  std::string out{type_name<X>()};
-  if constexpr (has_settings<X>) {
-    out += '(';
-    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
-    out += ')';
-  }
-  return out;
-}
-
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
-template <class Blueprint, class Model, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
-  using around = whole<Model>;
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
-                   std::string(type_name<typename around::body>()));
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
-  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
-    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
-  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
-  out.write(2, std::string(type_name<typename Blueprint::element>()));
-  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  std::size_t part = fingerprint::parts;
-  out.write(part++, with_numbers(given.loss));
-  out.write(part++, shortest_text(optimizer.learning_rate));
-  out.write(part++, with_numbers(optimizer));
-  out.write(part++, Blueprint::fused ? "one" : "none");
-  if constexpr (Blueprint::fused) out.write(part++, "none");
-  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
-  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
-  return out;
-}
-
-} // namespace cairn::detail
-
-// cairn/train/learning_rate.hpp
-
-namespace cairn {
-
-// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
-// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first.
-template <class S>
-concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
-  { s.at(step) } -> std::same_as<double>;
-};
-
-// The same rate all the time.
-struct constant_rate {
-  double learning_rate = 1e-3;
-
-  double at(std::uint64_t) const { return learning_rate; }
-};
-
-// Multiplied by gamma every `step_size` steps, as torch's StepLR.
-struct step_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t step_size = 1;
-  double gamma = 0.1;
-
-  double at(std::uint64_t step) const {
-    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
-    return learning_rate * std::pow(gamma, static_cast<double>(times));
-  }
-};
-
-// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
-// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
-// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
-// SGDR. arXiv:1608.03983, without restarts).
-struct cosine_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t total_steps = 1;
-  std::uint64_t warm_up = 0;
-  double start_factor = 1.0 / 3; // torch's default
-  double min_rate = 0;
-
-  double at(std::uint64_t step) const {
-    if (step < warm_up) {
-      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
-      return learning_rate * (start_factor + (1 - start_factor) * done);
-    }
-    if (step >= total_steps) return min_rate;
-    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
-    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
-};
-
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate>);
-
-} // namespace cairn
-
-// cairn/train/rate_schedule.hpp
-
-namespace cairn {
-
-// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
-// small value that can be copied byte by byte, so none is ever allocated. Without one, the optimizer's rate holds.
-class rate_schedule {
+// Numbers of a device as the host reads and writes them: the numbers themselves where it may, else a copy of them, of which
+// give_back() brings what was changed to the device. It waits for the device, so it is no part of a step.
+template <class T, class Device>
+class host_copy {
 public:
-  rate_schedule() = default;
-  template <class S>
-    requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>)
-  rate_schedule(const S& schedule)
-      : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
-    static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
-                  "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
-    if constexpr (sizeof(S) <= room) ::new (static_cast<void*>(bytes_)) S(schedule);
+  host_copy(Device& device, std::span<T> there) : device_(device), there_(there) {
+    if constexpr (!shares_memory<Device>) {
+      copy_.resize(there.size());
+      if (there.empty()) return;
+      download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
+      device.compute().finish();
+    }
   }
 
-  explicit operator bool() const { return at_ != nullptr; }
-  double at(std::uint64_t step) const { return at_(bytes_, step); }
+  std::span<T> numbers() {
+    if constexpr (shares_memory<Device>) return there_;
+    else return copy_;
+  }
+
+  void give_back()
+    requires(!std::is_const_v<T>)
+  {
+    if constexpr (!shares_memory<Device>) {
+      if (there_.empty()) return;
+      upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
+      device_.compute().finish();
+    }
+  }
 
 private:
-  static constexpr std::size_t room = 64;
+  using number = std::remove_const_t<T>;
 
-  alignas(double) unsigned char bytes_[room]{};
-  double (*at_)(const void*, std::uint64_t) = nullptr;
+  Device& device_;
+  std::span<T> there_;
+  std::vector<number> copy_;
 };
-
-} // namespace cairn
-
-// cairn/train/handshake.hpp
-
-namespace cairn::detail {
-
-// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers and how its gradients are cut.
-template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
-  hash64 cut;
-  for (const bucket& b : buckets) cut.add(b.end);
-  fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
-             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
-  return f;
-}
-
-// The same with another schedule, which was solved when the program ran.
-inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
-  hash64 h;
-  h.add(f.words[1]);
-  add_ops(h, ops);
-  f.words[1] = h.value();
-  return f;
-}
-
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
-// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
-template <class Loss, class Optimizer>
-std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}) {
-  hash64 h;
-  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
-  h.add(std::uint64_t{fused});
-  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
-  if constexpr (has_settings<Loss>)
-    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if constexpr (has_settings<Optimizer>)
-    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  h.add(std::uint64_t{rates ? 1u : 0u});
-  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
-  return h.value();
-}
-
-// Replaces these bytes by those of rank `root`.
-template <class Communicator, class Queue>
-void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
-  if (bytes.empty()) return;
-  auto sent = comm.broadcast(queue, bytes, root);
-  sent.wait(queue);
-}
-
-// Throws on every rank that was built from something else than rank 0, or was given other settings. All ranks make the same
-// two calls, whether they agree or not.
-template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
-  struct {
-    fingerprint built;
-    std::uint64_t settings;
-  } first{own, settings};
-  rank_texts of_rank_0 = texts;
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&of_rank_0, 1}));
-  const std::string ranks = "ddp: rank " + std::to_string(comm.rank()) + " and rank 0 ";
-  if (const std::size_t part = own.differs(first.built); part != fingerprint::parts) {
-    // They may differ in what the words do not say.
-    const bool told = texts.texts[part] != of_rank_0.texts[part];
-    throw input_error(ranks + "were built differently: expected the same " + rank_texts::name(part) + " on every rank, " +
-                      (told ? texts.found(part, comm.rank(), of_rank_0)
-                            : "found fingerprints " + std::to_string(own.words[part]) + " and " +
-                                  std::to_string(first.built.words[part]) + ", of " + texts.read(part)) +
-                      "; start every rank from the same program");
-  }
-  if (first.settings != settings) {
-    const std::size_t part = texts.differs(of_rank_0, fingerprint::parts);
-    throw input_error(ranks + "would make different steps: expected the same " +
-                      (part != rank_texts::parts
-                           ? rank_texts::name(part) + std::string(" on every rank, ") + texts.found(part, comm.rank(), of_rank_0)
-                           : "loss and optimizer on every rank, found others") +
-                      "; start every rank from the same program with the same arguments");
-  }
-}
 
 } // namespace cairn::detail
 
@@ -17531,33 +18509,45 @@ struct named_parameter {
   std::size_t index = 0; // among the parameters, or the buffers, of its layer
   std::span<T> numbers;
   bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
+  std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
 };
 
 namespace detail {
 
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The two pointers are
-// where the chain's parameters and its buffers begin.
+// The flat buffers of a network: its parameters, and what it keeps besides.
+template <class T>
+struct flat_buffers {
+  std::span<T> parameters;
+  std::span<T> buffers;
+};
+
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The chain's own begin at
+// these places of the flat buffers, of which nothing is read here.
 template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, T* parameters, T* buffers, F& f, const std::string& prefix,
-                     std::uint32_t first_leaf) {
+void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
+                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
     const std::string name = prefix + std::to_string(i) + ".";
-    T* const learnt = parameters + p.parameter_begin[i];
-    T* const kept = buffers + p.state_begin[i];
+    const std::size_t learnt = first_parameter + p.parameter_begin[i];
+    const std::size_t kept = first_buffer + p.state_begin[i];
     const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
     for (std::size_t c = 0; c < e.chains.size(); ++c) {
       const auto& chain = e.chains[c];
       const std::string part = e.chains.size() == 1 ? name : name + std::to_string(c) + ".";
-      walk_parameters<Buffers>(*chain.code, learnt + chain.parameter_begin, kept + chain.state_begin, f, part,
-                               leaf + chain.leaf_begin);
+      walk_parameters<Buffers>(*chain.code, all, f, part, leaf + chain.leaf_begin, learnt + chain.parameter_begin,
+                               kept + chain.state_begin);
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    T* const own = !Buffers ? (p.is_frozen ? kept : learnt) : p.is_frozen ? kept + e.parameter_layout.size / sizeof(T) : kept;
-    for (std::size_t k = 0; k < list.count; ++k)
-      f(named_parameter<T>{name + std::string(list[k].name), &list[k], leaf, k,
-                           std::span<T>(own + layout.offsets[k] / sizeof(T), list[k].size()), !Buffers && p.is_frozen});
+    const bool among_buffers = Buffers || p.is_frozen;
+    const std::size_t own = !among_buffers ? learnt : kept + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const std::size_t place = own + layout.offsets[k] / sizeof(T);
+      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
+      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], leaf, k, numbers, !Buffers && p.is_frozen,
+                                        place});
+    }
   }
 }
 
@@ -17578,23 +18568,25 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
 // Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
 // flat buffers of both.
 template <class T, class Queue, class F>
-void for_each_parameter(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  walk_parameters<false>(p, parameters.data(), buffers.data(), f, {}, 0);
+void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
+                        F&& f) {
+  walk_parameters<false>(p, {parameters, buffers}, f);
 }
 template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, F&& f) {
-  walk_parameters<true>(p, parameters.data(), buffers.data(), f, {}, 0);
+void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f) {
+  walk_parameters<true>(p, {parameters, buffers}, f);
 }
 
 // The initial values of all parameters and buffers.
 template <class T, class Queue>
-void initialize(const program<T, Queue>& p, std::span<T> parameters, std::span<T> buffers, seed s) {
+void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
+  using sum = accumulated<T>;
   // Each tensor of a layer draws from a stream of its own, buffers after parameters.
   const auto set_behind = [s](std::size_t streams) {
-    return [s, streams](const named_parameter<T>& q) {
+    return [s, streams](const named_parameter<sum>& q) {
       const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<T>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
+        q.numbers[j] = initial_value<sum>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
     };
   };
   for_each_parameter(p, parameters, buffers, set_behind(0));
@@ -17617,59 +18609,293 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
 
 } // namespace cairn
 
+// cairn/train/staging_slots.hpp
+
+namespace cairn::detail {
+
+// How batches get to a device whose memory the host cannot write: two slots in turn, each a block of the host's and one of the
+// device's. The host fills one while the device still computes with the other, and waits when it is two batches ahead.
+template <class Device>
+class staging_slots {
+public:
+  static constexpr std::size_t count = 2;
+
+  staging_slots(Device& device, std::size_t bytes) : device_(device) {
+    for (slot& s : slots_) {
+      s.here = device.staging(bytes);
+      s.there = device.allocate(bytes);
+    }
+  }
+
+  // While one lives the device may read the slot: from begin() until everything that reads it is on the compute queue.
+  class [[nodiscard]] use {
+  public:
+    explicit use(staging_slots& slots) : slots_(slots) {}
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() {
+      slot& s = slots_.slots_[slots_.now_];
+      s.used = slots_.device_.compute().record();
+      s.was_used = true;
+    }
+
+  private:
+    staging_slots& slots_;
+  };
+
+  // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
+  template <class Wait>
+  void turn(const Wait& wait) {
+    const std::size_t next = (now_ + 1) % count;
+    if (slots_[next].was_used) wait(slots_[next].used);
+    now_ = next;
+  }
+  std::byte* here() const { return slots_[now_].here.data(); }
+  std::byte* there() const { return slots_[now_].there.data(); }
+
+  // One copy of the whole slot, for which the compute queue waits.
+  void send() {
+    const slot& s = slots_[now_];
+    upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));
+    device_.compute().wait(device_.transfers().record());
+  }
+
+private:
+  struct slot {
+    typename Device::host_memory here{};
+    typename Device::memory there{};
+    typename Device::event used{};
+    bool was_used = false;
+  };
+
+  Device& device_;
+  std::array<slot, count> slots_{};
+  std::size_t now_ = 0;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/wait_on_host.hpp
+
+namespace cairn::detail {
+
+// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
+// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
+template <class Queue, class Event, class Check>
+void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
+  if (queue.reached(event)) return;
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begun = clock::now();
+  while (!queue.reached(event)) {
+    check();
+    if (clock::now() - begun > deadline)
+      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
+                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
+    std::this_thread::yield();
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/train/working_copy.hpp
+
+namespace cairn::detail {
+
+// Between what the program sees and what is learnt, which are of the type in which sums of T are kept, and what layers work
+// on, which is T. For float and double they are the same, and there is nothing here.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class working_copy {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit working_copy(Device&) {}
+
+  template <class Queue>
+  void lend_parameters(Queue&, frame<T>& f, const T* parameters, const T*) {
+    f.parameters = parameters;
+  }
+  template <class Queue>
+  tensors<const T> lend_inputs(Queue&, std::size_t, const tensors<const T>& given) {
+    return given;
+  }
+  template <class Queue>
+  tensor_view<const T> shown(Queue&, const tensor_view<const T>& made) {
+    return made;
+  }
+};
+
+// Is a parameter anywhere in this chain frozen?
+template <class T, class Queue>
+constexpr bool has_frozen(const program<T, Queue>& p) {
+  if (p.is_frozen) return true;
+  for (const auto& e : p.elements)
+    for (const auto& chain : e.chains)
+      if (has_frozen(*chain.code)) return true;
+  return false;
+}
+
+// Of bfloat16 and float16: memory for the parameters as T, frozen ones too, for inputs as T and for outputs as they are
+// shown. All of it is made anew in every forward pass, so whatever wrote to the parameters, layers never read old ones.
+template <class Plan, class T, class Device>
+class working_copy<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  static constexpr bool frozen = has_frozen(evaluation_of<Plan, T, typename Device::queue>);
+  static constexpr tensor_layout inputs_at{Plan::inputs, Plan::to.sizes, Plan::batch};
+  static constexpr std::size_t frozen_begin = align_up(Plan::parameter_block * sizeof(T));
+  static constexpr std::size_t inputs_begin = frozen_begin + (frozen ? align_up(Plan::state_block * sizeof(T)) : 0);
+  static constexpr std::size_t outputs_begin = inputs_begin + align_up(inputs_at.size);
+
+public:
+  static constexpr std::size_t bytes = outputs_begin + align_up(Plan::outputs[0].elements(Plan::batch) * sizeof(sum));
+
+  explicit working_copy(Device& device) : memory_(device.allocate(bytes)) {}
+
+  template <class Queue>
+  void lend_parameters(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
+    convert(queue, Plan::parameter_block, at<T>(0), parameters);
+    if constexpr (frozen) convert(queue, Plan::state_block, at<T>(frozen_begin), buffers);
+    f.parameters = at<T>(0);
+    f.frozen = at<T>(frozen_begin);
+  }
+  // Integers stay where the program has them.
+  template <class Queue>
+  tensors<const T> lend_inputs(Queue& queue, std::size_t rows, const tensors<const sum>& given) {
+    std::byte* const block = at<std::byte>(inputs_begin);
+    for (std::size_t k = 0; k < Plan::inputs.size(); ++k) {
+      const tensor& what = Plan::inputs[k];
+      if (what.type == element::int32) {
+        offsets_[k] = reinterpret_cast<std::uintptr_t>(given.integers(k)) - reinterpret_cast<std::uintptr_t>(block);
+      } else {
+        offsets_[k] = inputs_at.offsets[k];
+        convert(queue, what.elements(rows), reinterpret_cast<T*>(block + offsets_[k]), given[k]);
+      }
+    }
+    return {block, offsets_.data()};
+  }
+  // What a network made, as the program sees it: until the next call.
+  template <class Queue>
+  tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made) {
+    convert(queue, made.size(), at<sum>(outputs_begin), made.data());
+    return {at<sum>(outputs_begin), made.rows(), made.sample_shape()};
+  }
+  // The same memory, for what the program gives: a gradient of the outputs.
+  sum* given_outputs() { return at<sum>(outputs_begin); }
+
+private:
+  template <class U>
+  U* at(std::size_t offset) {
+    return reinterpret_cast<U*>(memory_.data() + offset);
+  }
+
+  typename Device::memory memory_;
+  std::array<std::size_t, tensor_list::most> offsets_{};
+};
+
+} // namespace cairn::detail
+
 // cairn/train/replica.hpp
 
 namespace cairn {
 
 namespace detail {
 
+// The device of a replica: its own, or one that it shares with another.
+template <class Device>
+class held_device {
+public:
+  held_device(const device_options& options = {}) : own_(std::make_unique<Device>(options)), device_(own_.get()) {}
+  explicit held_device(Device& shared) : device_(&shared) {}
+
+  Device& operator*() const { return *device_; }
+  Device* operator->() const { return device_; }
+
+private:
+  std::unique_ptr<Device> own_;
+  Device* device_;
+};
+
+// How a replica waits for its device where nothing else has to be looked at.
+template <class Device>
+struct plain_wait {
+  Device& device;
+  std::chrono::milliseconds deadline = longest_wait;
+
+  static constexpr std::chrono::milliseconds longest_wait{600'000};
+
+  void operator()(const typename Device::event& event) const {
+    wait_on_host(device.compute(), event, deadline, [] {});
+  }
+};
+
 // What a model and a trainer have in common: parameters and buffers on a device, the arena, and evaluation in it. Plan is
 // the blueprint of Net; if it Trains, its training step is compiled too.
+//
+// Where the host cannot read the device's memory, inputs go there through slots, each with `more` bytes behind them for
+// what else a step has to tell.
 template <class Plan, class Net, class T, class Device, bool Trains>
 class replica_of {
 public:
   using plan = Plan;
+  using sum = accumulated<T>; // of parameters, buffers, inputs and outputs as they are shown
   using queue = typename Device::queue;
   using memory = typename Device::memory;
+  static constexpr bool is_apart = !shares_memory<Device>;
+  using working_type = working_copy<plan, T, Device>;
 
   static_assert(plan::right_ties || true); // what is wrong says so itself
 
-  replica_of(typename Device::options options, seed s, std::size_t arena_bytes)
-      : device_(options), parameters_(device_.allocate(plan::parameter_block * sizeof(T))),
-        buffers_(device_.allocate(plan::state_block * sizeof(T))),
-        arena_(device_.allocate(arena_bytes > plan::evaluated::arena ? arena_bytes : plan::evaluated::arena)) {
-    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_.allocate(plan::ties.elements * sizeof(T));
-    initialize(code(), parameters(), buffers(), s);
+  replica_of(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
+      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
+        buffers_(device_->allocate(plan::state_block * sizeof(sum))), arena_(device_->allocate(arena_of(arena_bytes))),
+        slots_(make_slots(*device_, more)), working_(*device_) {
+    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_->allocate(plan::ties.elements * sizeof(sum));
+    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
+    initialize(code(), learnt.numbers(), kept.numbers(), s);
+    learnt.give_back();
+    kept.give_back();
   }
   replica_of(const replica_of&) = delete;
   replica_of& operator=(const replica_of&) = delete;
+
+  static constexpr std::size_t arena_of(std::size_t asked) {
+    return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
+  }
+  // Everything that it allocates on the device.
+  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
+    std::size_t all = (plan::parameter_block + plan::state_block) * sizeof(sum) + arena_of(arena) + working_type::bytes;
+    if constexpr (Trains && plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
+    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
+    return all;
+  }
 
   static constexpr const program<T, queue>& code() {
     if constexpr (Trains) return program_of<plan, T, queue>;
     else return evaluation_of<plan, T, queue>;
   }
 
-  Device& device() { return device_; }
+  Device& device() { return *device_; }
   std::size_t threads() {
-    if constexpr (requires(queue& q) { q.threads(); }) return device_.compute().threads();
+    if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
     else return 1;
   }
   memory& parameter_memory() { return parameters_; }
   memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
-  std::span<T> parameters() { return {reinterpret_cast<T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const T> parameters() const { return {reinterpret_cast<const T*>(parameters_.data()), plan::parameter_block}; }
-  std::span<T> buffers() { return {reinterpret_cast<T*>(buffers_.data()), plan::state_block}; }
-  std::span<const T> buffers() const { return {reinterpret_cast<const T*>(buffers_.data()), plan::state_block}; }
-  std::uint64_t checksum() const { return detail::checksum({parameters_.data(), parameters_.size()}); }
+  std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<sum> buffers() { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
+  std::span<const sum> buffers() const { return {reinterpret_cast<const sum*>(buffers_.data()), plan::state_block}; }
+  std::uint64_t checksum() const {
+    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
+  }
 
-  // Every parameter, then every buffer. What they are shown for is up to f.
+  // Every parameter, then every buffer, where it lies: the host may not be able to read it.
   template <class F>
   void for_each(F& f) const {
-    T* const learnt = const_cast<T*>(parameters().data());
-    T* const kept = const_cast<T*>(buffers().data());
-    walk_parameters<false>(code(), learnt, kept, f, {}, 0);
-    walk_parameters<true>(code(), learnt, kept, f, {}, 0);
+    const flat_buffers<sum> all{.parameters = {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block},
+                                .buffers = {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}};
+    walk_parameters<false>(code(), all, f);
+    walk_parameters<true>(code(), all, f);
   }
 
   // Everything of a frame that the whole network shares, without or with its inputs.
@@ -17677,47 +18903,87 @@ public:
     frame<T> f;
     f.rows = rows;
     f.workspace = arena_.data();
-    f.parameters = parameters().data();
+    working_.lend_parameters(device_->compute(), f, parameters().data(), buffers().data());
     f.buffers = buffers().data();
-    f.tied_gradients = reinterpret_cast<T*>(tied_gradients_.data());
+    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
     f.why = why;
     return f;
   }
   template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why) {
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
+    requires(!is_apart)
+  {
     inputs_.take(inputs);
+    return lend_taken(rows, why);
+  }
+  // The same with inputs that go through a slot, which the caller has turned to; write(bytes) fills the rest of it.
+  template <step_inputs Inputs, class Write>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
+    requires is_apart
+  {
+    taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
+    write(slots_.here() + taken_inputs<plan, T>::bytes);
+    slots_.send();
+    inputs_.take_copied(slots_.there());
+    return lend_taken(rows, why);
+  }
+  const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
+  auto& slots() { return slots_; }
+
+  frame<T> lend_taken(std::size_t rows, pass why) {
     frame<T> f = lend(rows, why);
-    f.inputs = inputs_.tensors_taken();
+    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
     f.constants = inputs_.constants_taken();
     return f;
   }
 
-  // The first output of these samples in evaluation mode, in the arena; `where` is for errors.
-  template <step_inputs Inputs>
-  tensor_view<const T> evaluate(const Inputs& inputs, const char* where) {
+  // The first output of these samples in evaluation mode, on the device and in the arena; `where` is for errors.
+  template <step_inputs Inputs, class Wait>
+  tensor_view<const T> evaluate(const Inputs& inputs, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    run_forward(code(), device_.compute(), lend(rows, inputs, pass::evaluate));
+    if constexpr (is_apart) {
+      slots_.turn(wait);
+      const typename staging_slots<Device>::use in_use(slots_);
+      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate, [](std::byte*) {}));
+    } else {
+      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate));
+    }
+    return evaluated(rows);
+  }
+  tensor_view<const T> evaluated(std::size_t rows) {
     const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
     return {elements_at(at.input), rows, plan::output_shape};
   }
   // The same in memory of its own, or in that of the caller.
-  template <step_inputs Inputs>
-  owned_tensor<T> evaluate_apart(const Inputs& inputs, const char* where) {
-    const tensor_view<const T> outputs = evaluate(inputs, where);
-    owned_tensor<T> own(outputs.rows(), outputs.sample_shape());
-    copy(device_.compute(), own.size(), own.data(), outputs.data());
-    return own;
+  template <step_inputs Inputs, class Wait>
+  owned_tensor<sum> evaluate_apart(const Inputs& inputs, const char* where, const Wait& wait) {
+    return fetched(shown(evaluate(inputs, where, wait)), wait);
   }
-  template <step_inputs Inputs>
-  tensor_view<const T> evaluate_into(const Inputs& inputs, std::span<T> into, const char* where) {
+  template <step_inputs Inputs, class Wait>
+  tensor_view<const sum> evaluate_into(const Inputs& inputs, std::span<sum> into, const char* where, const Wait& wait) {
     const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
     if (into.size() < needed)
       throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
                         std::to_string(into.size()));
-    const tensor_view<const T> outputs = evaluate(inputs, where);
-    copy(device_.compute(), needed, into.data(), outputs.data());
+    const tensor_view<const sum> outputs = shown(evaluate(inputs, where, wait));
+    fetch(needed, into.data(), outputs.data(), wait);
     return {into.data(), outputs.rows(), outputs.sample_shape()};
   }
+  // What lies on the device, in memory of the host.
+  template <class U, class Wait>
+  owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
+    owned_tensor<U> own(there.rows(), there.sample_shape());
+    fetch(own.size(), own.data(), there.data(), wait);
+    return own;
+  }
+  template <class U, class Wait>
+  void fetch(std::size_t count, U* to, const U* from, const Wait& wait) {
+    download(device_->compute(), count, to, from);
+    wait(device_->compute().record());
+  }
+  // Outputs as the program sees them, on the device.
+  tensor_view<const sum> shown(const tensor_view<const T>& outputs) { return working_.shown(device_->compute(), outputs); }
+  auto& working() { return working_; }
   T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
 
   template <step_inputs Inputs>
@@ -17732,24 +18998,38 @@ public:
     if constexpr (!std::is_same_v<own, others>) {
       refuse<other_function<own, others>>();
     } else {
-      // Name by name, as a frozen block's parameters lie elsewhere.
-      std::vector<std::span<T>> from;
-      const auto collect = [&](const named_parameter<T>& q) { from.push_back(q.numbers); };
+      // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
+      other.device_->compute().finish();
+      std::vector<std::span<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
       other.for_each(collect);
       std::size_t next = 0;
-      const auto take = [&](const named_parameter<T>& q) {
-        copy(device_.compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+      const auto take = [&](const named_parameter<sum>& q) {
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
       };
       for_each(take);
+      device_->compute().finish();
     }
   }
 
+  template <class, class, class, class, bool>
+  friend class replica_of;
+
 private:
-  Device device_;
+  struct no_slots {};
+  using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
+  static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {
+    if constexpr (is_apart) return slots_type(device, taken_inputs<plan, T>::bytes + more);
+    else return {};
+  }
+
+  held_device<Device> device_;
   memory parameters_;
   memory buffers_;
   memory arena_;
   memory tied_gradients_;
+  [[no_unique_address]] slots_type slots_;
+  [[no_unique_address]] working_type working_;
   taken_inputs<plan, T> inputs_{};
 };
 
@@ -17759,6 +19039,15 @@ struct replica_access {
   template <class Owner>
   static auto& of(Owner& owner) {
     return owner.replica_;
+  }
+  // Its numbers where the host may use them: of a model, or of a trainer with its optimizer's states.
+  template <class Owner>
+  static auto weights(Owner& owner) {
+    return owner.on_host();
+  }
+  template <class Trainer>
+  static auto weights_and_states(Trainer& trainer) {
+    return trainer.states_on_host();
   }
   template <class Trainer>
   static auto& comm(Trainer& trainer) {
@@ -17778,7 +19067,7 @@ struct replica_access {
   }
   // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
   template <class Trainer, class Inputs, class Targets, class Watch>
-  static double step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
+  static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
     return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{trainer, targets}, watch);
   }
 };
@@ -17791,8 +19080,8 @@ struct replica_access {
 
 namespace cairn::detail {
 
-// What the ranks of a job do together between two steps. Every rank makes the same calls; a job of one rank makes them too,
-// and they cost nothing.
+// What the ranks of a job do together between two steps, with what lies in the host's memory. Every rank makes the same
+// calls; a job of one rank makes none.
 
 template <class Trainer>
 int rank_of(Trainer& train) {
@@ -17804,11 +19093,10 @@ template <class Trainer>
 void take_from_first_rank(Trainer& train, std::string& text) {
   auto& ranks = replica_access::comm(train);
   auto& queue = replica_access::compute(train);
-  if (ranks.size() == 1) return;
   std::uint64_t size = text.size();
-  broadcast(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
   text.resize(static_cast<std::size_t>(size));
-  broadcast(ranks, queue, std::as_writable_bytes(std::span{text}));
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{text}));
 }
 
 // Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there.
@@ -17833,14 +19121,18 @@ void on_first_rank(Trainer& train, F&& f) {
   if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
 }
 
-// Replaces each number by its sum over the ranks; the same bits on all of them.
+// Replaces each number by its sum over the ranks, ((rank 0 + rank 1) + rank 2) + …: the same bits on all of them, whatever the
+// communicator's own order is. Every rank receives the numbers of all ranks.
 template <class Trainer>
 void sum_over_ranks(Trainer& train, std::span<double> numbers) {
   auto& ranks = replica_access::comm(train);
-  auto& queue = replica_access::compute(train);
   if (ranks.size() == 1 || numbers.empty()) return;
-  auto sent = ranks.all_reduce(queue, numbers);
-  sent.wait(queue);
+  std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
+  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = all[i];
+    for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];
+  }
 }
 
 } // namespace cairn::detail
@@ -17852,12 +19144,13 @@ namespace cairn {
 // Everything that a loss works on.
 template <class T, class Target>
 struct loss_call {
-  std::size_t rows = 0;                // samples, 1 … batch
-  const shape* output_shape = nullptr; // of one sample
-  const T* output = nullptr;           // (rows, output_shape)
-  const Target* targets = nullptr;     // (rows, targets_per_sample)
-  T* output_gradient = nullptr;        // (rows, output_shape); may be the memory of output; null: not wanted
-  double* loss = nullptr;              // one number
+  std::size_t rows = 0;                      // samples, 1 … batch
+  const shape* output_shape = nullptr;       // of one sample
+  const T* output = nullptr;                 // (rows, output_shape)
+  const Target* targets = nullptr;           // (rows, targets_per_sample)
+  T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
+  double* loss = nullptr;                    // one number in the device's memory
+  const accumulated<T>* constants = nullptr; // the loss's own, where ops can read them: see constants() below
 };
 
 // A loss compares the output of a network with targets and makes one number of each batch, a mean over its rows.
@@ -17872,8 +19165,11 @@ struct loss_call {
 //   5. equal inputs give equal bits, on any number of threads;
 //   6. it is a value, with a default: a trainer is given another in its options.
 //
-// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. What is
-// wrong with a call's numbers it throws as input_error, before it writes anything.
+// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. It may
+// have check_targets(const Target* targets, std::size_t rows, const shape& output), which throws input_error: the
+// trainer calls it on the host, before a step begins, so that a wrong target leaves no trace in a layer. It may have
+// constants<T>(), a std::span<const T> of numbers for its ops, with static constexpr most_constants(const shape& output), the
+// most there are: run() then finds them at call.constants, on every device.
 //
 // Not required: that the loss of a batch is the mean of the losses of its parts; the last batch of an epoch
 // may be smaller. examples/own_loss.cpp is a loss of one's own.
@@ -17896,10 +19192,10 @@ struct BCEWithLogitsLoss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
-  template <class Queue, std::floating_point T>
-  static void run(Queue& queue, const loss_call<T, T>& call) {
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     bce_with_logits(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
   }
 };
@@ -17922,7 +19218,8 @@ concept says_what_it_takes = requires {
   { L::template takes<T, int> } -> std::convertible_to<bool>;
 };
 
-// Can it be run on targets of the type that it says it takes? It may take class numbers or numbers like the output's.
+// Can it be run on targets of the type that it says it takes? It may take class numbers, or numbers of the type in which sums
+// of the output's are kept.
 template <class L, class Queue, class T, class Target>
 concept runs_on =
     !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
@@ -17947,10 +19244,11 @@ struct loss_message {
     static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
                                        "class Target> static constexpr bool takes = ...; "
                                        "see checked_loss<type, queue, number>");
-    static_assert(Checked::steps != 3,
-                  "loss: run is missing or has another signature, expected template <class Queue, class T, class "
-                  "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
-                  "queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "loss: run is missing, has another signature or is for another device, expected template <class Queue, class T, class "
+        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
+        "queue, number>");
     static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
                                        "double; see checked_loss<type, queue, number>");
     return Checked::steps == 5;
@@ -17981,7 +19279,7 @@ struct checked_loss : loss_message {
     if constexpr (!answers_for_shapes<L>) return 0;
     else if constexpr (!loss<L>) return 1;
     else if constexpr (!says_what_it_takes<L, T>) return 2;
-    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, T>) return 3;
+    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, accumulated<T>>) return 3;
     else return right_settings<L> ? 5 : 4;
   }();
 };
@@ -18094,10 +19392,11 @@ struct optimizer_message {
     static_assert(Checked::steps != 2,
                   "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
                   "checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 3,
-                  "optimizer: update is missing or has another signature, expected template <class Queue, class T> "
-                  "void update(Queue& queue, const update_call<T>& call) const; see "
-                  "checked_optimizer<type, queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "optimizer: update is missing, has another signature or is for another device, expected template <class Queue, class T> "
+        "void update(Queue& queue, const update_call<T>& call) const; see "
+        "checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
                                        "of double; see checked_optimizer<type, queue, number>");
     static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "
@@ -18232,7 +19531,8 @@ struct number_message {
   template <class Argument>
   static constexpr bool right() {
     static_assert(is_right<Argument>,
-                  "trainer: the fifth argument is the type of all numbers, float or double; see fifth_argument<type>");
+                  "trainer: the fifth argument is the type of the network's elements: float, double, bfloat16 or float16; see "
+                  "fifth_argument<type>");
     return false;
   }
 };
@@ -18241,6 +19541,20 @@ struct device_message {
   static constexpr bool right() {
     static_assert(is_right<Argument>, "trainer: the sixth argument is no device (device/device.hpp); see sixth_argument<type>");
     return false;
+  }
+};
+struct device_ops_message {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(Checked::missing != 1, "trainer: this device lacks an op that moves elements: expected an overload for its "
+                                         "queue of each in detail::moves_elements (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 2, "trainer: this device lacks an op of a layer: expected an overload for its queue of "
+                                         "each in detail::computes_layers (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 3, "trainer: this device lacks an op of a loss: expected an overload for its queue of each "
+                                         "in detail::computes_losses (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 4, "trainer: this device lacks an op of an update: expected an overload for its queue of "
+                                         "each in detail::computes_updates (ops/ops.hpp); see device_ops<queue, number>");
+    return Checked::missing == 0;
   }
 };
 struct replica_message {
@@ -18304,6 +19618,20 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
+// Which group of ops a device lacks; 0: none. A cpu has all, which its own tests say.
+template <class Queue, class T>
+constexpr int missing_ops() {
+  if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
+  else if constexpr (!moves_elements<Queue, T> || !converts_elements<Queue, T>) return 1;
+  else if constexpr (!computes_layers<Queue, T>) return 2;
+  else if constexpr (!computes_losses<Queue, T>) return 3;
+  else return computes_updates<Queue, accumulated<T>> ? 0 : 4;
+}
+template <class Queue, class T>
+struct device_ops : device_ops_message {
+  static constexpr int missing = missing_ops<Queue, T>();
+};
+
 template <class Batch>
 inline constexpr bool is_batch = false;
 template <std::size_t N>
@@ -18328,12 +19656,13 @@ struct training_diagnostic {
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
     using loss = checked_loss<Loss, Queue, T>;
-    using optimizer = checked_optimizer<Optimizer, Queue, T>;
+    using optimizer = checked_optimizer<Optimizer, Queue, accumulated<T>>;
     using communicator = checked_communicator<typename replica::communicator_type, Queue>;
-    if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
+    if constexpr (missing_ops<Queue, T>() != 0) return type_of<device_ops<Queue, T>>{};
+    else if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
-    else if constexpr (communicator::steps != 5) return type_of<communicator>{};
+    else if constexpr (!communicator::is_right) return type_of<communicator>{};
     else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
   }
   template <class Plan>
@@ -18355,7 +19684,7 @@ struct training_diagnostic {
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
     else if constexpr (Batch::asked == 0 || Batch::asked > Batch::most) return type_of<Batch>{};
-    else if constexpr (!std::floating_point<T>) return type_of<fifth_argument<T>>{};
+    else if constexpr (!floating_element<T>) return type_of<fifth_argument<T>>{};
     else if constexpr (!device<Device>) return type_of<sixth_argument<Device>>{};
     else return on<typename Device::queue>();
   }
@@ -18402,11 +19731,8 @@ struct no_clip {
 struct clip_norm {
   double max_norm = 0;
 
-  // max_norm / (norm + 1e-6), but at most 1. A norm that is no number gives NaN, so a diverged step is seen.
-  constexpr double scale(double norm) const {
-    const double factor = max_norm / (norm + 1e-6);
-    return max_norm <= 0 || factor > 1 ? 1 : factor;
-  }
+  // What the gradients are multiplied by.
+  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
 
   template <std::same_as<detail::no_clip> None>
   constexpr operator None() const {
@@ -18446,8 +19772,8 @@ private:
 // classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
 // target of its own.
 //
-// An integer that is no class number throws input_error before anything is written, unless it is ignore_index. (torch
-// ignores -100 without being asked; here nothing is ignored without being asked.)
+// An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
+// -100 without being asked; here nothing is ignored without being asked.)
 struct CrossEntropyLoss {
   static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
 
@@ -18468,21 +19794,37 @@ struct CrossEntropyLoss {
     return all;
   }
 
+  template <std::integral Target>
+  void check_targets(const Target* targets, std::size_t rows, const shape& output) const {
+    if (has_options()) check(output.last());
+    detail::check_classes(targets, rows * targets_per_sample(output), output.last(),
+                          ignore_index == ignores_nothing ? nullptr : &ignore_index);
+  }
+
+  // The class weights.
+  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {weight.data<T>(), weight.size()};
+  }
+
   template <class Queue, class T, class Target>
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const matrix<const T> logits{call.output, rows, classes};
-    if (ignore_index == ignores_nothing && label_smoothing == 0 && weight.size() == 0)
-      return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
     const cross_entropy_options<T> options{.ignore_index = ignore_index,
                                            .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weight.data<T>()};
+                                           .class_weights = weight.size() == 0 ? nullptr : weights};
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 
 private:
+  bool has_options() const { return ignore_index != ignores_nothing || label_smoothing != 0 || weight.size() != 0; }
   void check(std::size_t classes) const {
     if (weight.size() != 0 && weight.size() != classes)
       throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
@@ -18495,6 +19837,190 @@ private:
 static_assert(loss<CrossEntropyLoss>);
 
 } // namespace cairn
+
+// cairn/train/device_bytes.hpp
+
+namespace cairn {
+
+// How many bytes a trainer allocates on its device, a constant beside peak_activation_bytes<...>, which is one part of it:
+// parameters, buffers, gradients, the optimizer's states, the arena, and where the device's memory is not the host's the slots
+// that batches go through. All of it is allocated by the constructor; only a cpu allocates the gradients of micro-batches, the
+// largest stage's, when accumulate() is first called. What a device keeps for itself, as scratch of its products, is not counted.
+//
+// States is how many the optimizer has [those of its default], Ranks how many share the job.
+//
+//   device_bytes<trainer<Net, CrossEntropyLoss, AdamW, batch<64>>>
+template <class Trainer, std::size_t States = typename Trainer::optimizer_type{}.states(), std::size_t Ranks = 1>
+inline constexpr std::size_t device_bytes = Trainer::bytes_on_device(States, Ranks);
+
+} // namespace cairn
+
+// cairn/train/rank_groups.hpp
+
+namespace cairn::detail {
+
+// The ranks of a job, put together where they have the same of something: the smallest group first, and of groups of one
+// size that with the lowest rank.
+class rank_groups {
+public:
+  // same(a, b) says whether ranks a and b have the same.
+  template <class Same>
+  rank_groups(std::size_t ranks, const Same& same) : ranks_(ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const auto its = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) { return same(group.front(), rank); });
+      if (its != groups_.end()) its->push_back(rank);
+      else groups_.push_back({rank});
+    }
+    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  }
+
+  std::size_t ranks() const { return ranks_; }
+  std::size_t size() const { return groups_.size(); }
+  const std::vector<std::size_t>& operator[](std::size_t group) const { return groups_[group]; }
+
+  // The ranks outside the largest group; all ranks where no group is larger than every other.
+  std::vector<std::size_t> outnumbered() const {
+    const bool one_is_largest = size() > 1 && groups_[size() - 2].size() < groups_.back().size();
+    std::vector<std::size_t> out(one_is_largest ? 0 : ranks_);
+    std::iota(out.begin(), out.end(), std::size_t{0});
+    for (std::size_t group = 0; one_is_largest && group + 1 < size(); ++group)
+      out.insert(out.end(), groups_[group].begin(), groups_[group].end());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  // "rank 3", or "ranks 0, 1 and 2". Of many ranks the first are named.
+  static std::string text(const std::vector<std::size_t>& ranks) {
+    constexpr std::size_t most = 8; // a job may have a thousand
+    std::vector<std::string> items;
+    for (std::size_t i = 0; i < std::min(most, ranks.size()); ++i) items.push_back(std::to_string(ranks[i]));
+    if (ranks.size() > most) items.push_back(std::to_string(ranks.size() - most) + " more");
+    return (ranks.size() == 1 ? "rank " : "ranks ") + joined(items);
+  }
+  // "a, b and c"
+  static std::string joined(const std::vector<std::string>& items) {
+    std::string out;
+    for (std::size_t i = 0; i < items.size(); ++i) out += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ") + items[i];
+    return out;
+  }
+
+private:
+  std::size_t ranks_;
+  std::vector<std::vector<std::size_t>> groups_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/rank_texts.hpp
+
+namespace cairn::detail {
+
+// Names of types without this library's namespace, which type_name() leaves inside.
+inline std::string without_namespace(std::string text) {
+  constexpr std::string_view own = "cairn::";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
+  return text;
+}
+
+// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
+// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
+// that is too long is cut.
+struct rank_texts {
+  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
+  // before that.
+  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
+                                                       "fused_update", "clipping",      "schedule of rates"};
+  static constexpr std::size_t parts = fingerprint::parts + settings.size();
+  static constexpr std::size_t longest = 255;
+
+  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
+
+  static constexpr const char* name(std::size_t part) {
+    return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
+  }
+  void write(std::size_t part, std::string text) {
+    text = without_namespace(std::move(text));
+    texts[part] = {};
+    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
+  }
+  std::string read(std::size_t part) const { return texts[part].data(); }
+
+  // The first part from `begin` on whose words differ, or `parts`.
+  std::size_t differs(const rank_texts& other, std::size_t begin) const {
+    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
+    return begin;
+  }
+};
+
+// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
+// groups apart. Of long texts there is a line, from a little before where two of them part.
+template <class Marks>
+std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
+  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
+  const std::size_t shown = std::min(groups.size(), most);
+  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
+  const std::string first = text_of(0);
+  std::size_t longest = first.size(), same = rank_texts::longest;
+  bool told = true; // by the words
+  for (std::size_t a = 0; a < shown; ++a) {
+    const std::string text = text_of(a);
+    longest = std::max(longest, text.size());
+    const std::size_t shorter = std::min(text.size(), first.size());
+    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
+    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
+    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
+  }
+  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
+  std::vector<std::string> items;
+  for (std::size_t group = 0; group < shown; ++group) {
+    const std::string text = text_of(group);
+    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
+                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
+  }
+  if (shown < groups.size()) items.push_back("others on the other ranks");
+  return "found " + rank_groups::joined(items);
+}
+
+// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
+template <class X>
+std::string with_numbers(const X& x) {
+  std::string out{type_name<X>()};
+  if constexpr (has_settings<X>) {
+    out += '(';
+    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
+    out += ')';
+  }
+  return out;
+}
+
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
+template <class Blueprint, class Model, class Options, class Optimizer>
+rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
+  using around = whole<Model>;
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
+                   std::string(type_name<typename around::body>()));
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
+  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
+    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
+  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
+  out.write(2, std::string(type_name<typename Blueprint::element>()));
+  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
+  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  std::size_t part = fingerprint::parts;
+  out.write(part++, with_numbers(given.loss));
+  out.write(part++, shortest_text(optimizer.learning_rate));
+  out.write(part++, with_numbers(optimizer));
+  out.write(part++, Blueprint::fused ? "one" : "none");
+  if constexpr (Blueprint::fused) out.write(part++, "none");
+  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
+  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
+  return out;
+}
+
+} // namespace cairn::detail
 
 // cairn/train/training_state.hpp
 
@@ -18724,7 +20250,9 @@ public:
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
   std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
   std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
-  double loss() const { return loss_; }                           // of this rank's last step, the mean over its micro-batches
+  double loss() const { return read_losses(), loss_; } // of this rank's last step, the mean over its micro-batches
+  // The same as far as it is known without waiting: on a device whose work is done later, that of the step before.
+  double known_loss() const { return loss_; }
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
@@ -18745,6 +20273,7 @@ public:
   // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
   state_notes notes() {
     state_notes out;
+    read_losses();
     std::array<double, 2> sums{loss_sum_, row_sum_};
     detail::sum_over_ranks(train_, sums);
     if (step_of_epoch_ > 0 && step_of_epoch_ < steps_in_epoch_) {
@@ -18772,6 +20301,31 @@ private:
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
         ranks_(detail::replica_access::comm(train).size()) {}
 
+  // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
+  // whose work is done later, sooner would be to wait for it.
+  struct late_loss {
+    typename Trainer::loss_type loss;
+    double rows;
+  };
+  void step_is_over(std::vector<late_loss>& its_losses) {
+    read_losses();
+    std::swap(late_, its_losses);
+    its_losses.clear();
+    if constexpr (std::is_same_v<typename Trainer::loss_type, double>) read_losses();
+  }
+  void read_losses() const {
+    if (late_.empty()) return;
+    double losses = 0, rows = 0;
+    for (const late_loss& each : late_) {
+      losses += static_cast<double>(each.loss) * each.rows;
+      rows += each.rows;
+    }
+    late_.clear();
+    loss_ = losses / rows;
+    loss_sum_ += losses;
+    row_sum_ += rows;
+  }
+
   Trainer& train_;
   Loader& batches_;
   fit_options options_;
@@ -18781,10 +20335,11 @@ private:
   std::size_t step_of_epoch_ = 0;
   std::size_t steps_in_epoch_ = 0;
   std::size_t rows_ = 0;
-  double loss_ = 0;
   double rate_ = 0;
-  double loss_sum_ = 0; // over the samples of this epoch
-  double row_sum_ = 0;
+  mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
+  mutable double loss_ = 0;
+  mutable double loss_sum_ = 0; // over the samples of this epoch
+  mutable double row_sum_ = 0;
   std::vector<metric_value> metrics_;
   std::string why_;
   bool interrupted_ = false;
@@ -18960,23 +20515,20 @@ private:
     const std::size_t size = run_.batches_.size();
     if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
-    double losses = 0, rows = 0; // of this step
+    losses_.clear(); // of this step
     for (const auto& batch : run_.batches_) {
       const std::size_t together = run_.options_.accumulate_grad_batches;
       const bool is_last = ++index % together == 0 || index == size;
       run_.rate_ = run_.train_.learning_rate();
-      const double loss = one_batch(batch, is_last);
-      const auto count = static_cast<double>(batch.rows());
-      losses += loss * count;
-      rows += count;
+      losses_.push_back({one_batch(batch, is_last), static_cast<double>(batch.rows())});
       if (!is_last) continue;
-      step_is_made(std::exchange(losses, 0.0), std::exchange(rows, 0.0));
+      step_is_made();
       if (!run_.why_.empty() && index != size) return;
     }
     epoch_is_over();
   }
   template <class Batch>
-  double one_batch(const Batch& batch, bool is_last) {
+  auto one_batch(const Batch& batch, bool is_last) {
     return with_inputs(batch.inputs, [&](const auto& all) {
       if constexpr (!Trainer::fused)
         if (!is_last) return run_.train_.accumulate(all, batch.targets);
@@ -18984,19 +20536,18 @@ private:
     });
   }
 
-  void step_is_made(double losses, double rows) {
+  void step_is_made() {
     ++run_.step_of_epoch_;
-    run_.loss_ = losses / rows;
-    run_.rows_ = static_cast<std::size_t>(rows);
-    run_.loss_sum_ += losses;
-    run_.row_sum_ += rows;
+    run_.rows_ = 0;
+    for (const auto& each : losses_) run_.rows_ += static_cast<std::size_t>(each.rows);
+    run_.step_is_over(losses_);
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
     each([this](auto& c) {
       if constexpr (requires { c.on_step(run_); }) c.on_step(run_);
     });
     if (run_.step() % run_.options_.log_every_n_steps == 0) {
       run_.metrics_.clear();
-      run_.add_metric("train_loss", run_.loss_);
+      run_.add_metric("train_loss", run_.loss());
       run_.add_metric("learning_rate", run_.rate_);
       each([this](auto& c) {
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
@@ -19012,6 +20563,7 @@ private:
 
   void epoch_is_over() {
     run_.metrics_.clear();
+    run_.read_losses();
     std::array<double, 2> sums{run_.loss_sum_, run_.row_sum_};
     sum_over_ranks(run_.train_, sums);
     run_.add_metric("train_loss", sums[0] / sums[1]);
@@ -19053,6 +20605,7 @@ private:
 
   std::tuple<Callbacks&...> callbacks_;
   run_type run_;
+  std::vector<typename run_type::late_loss> losses_;
   std::optional<stop_signals> signals_;
   std::vector<std::vector<metric_value>> history_;
 };
@@ -19087,6 +20640,194 @@ fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Call
 
 } // namespace cairn
 
+// cairn/train/learning_rate.hpp
+
+namespace cairn {
+
+// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
+// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first.
+template <class S>
+concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
+  { s.at(step) } -> std::same_as<double>;
+};
+
+// The same rate all the time.
+struct constant_rate {
+  double learning_rate = 1e-3;
+
+  double at(std::uint64_t) const { return learning_rate; }
+};
+
+// Multiplied by gamma every `step_size` steps, as torch's StepLR.
+struct step_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t step_size = 1;
+  double gamma = 0.1;
+
+  double at(std::uint64_t step) const {
+    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
+    return learning_rate * std::pow(gamma, static_cast<double>(times));
+  }
+};
+
+// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
+// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
+// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
+// SGDR. arXiv:1608.03983, without restarts).
+struct cosine_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 1;
+  std::uint64_t warm_up = 0;
+  double start_factor = 1.0 / 3; // torch's default
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    if (step < warm_up) {
+      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
+      return learning_rate * (start_factor + (1 - start_factor) * done);
+    }
+    if (step >= total_steps) return min_rate;
+    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate>);
+
+} // namespace cairn
+
+// cairn/train/rate_schedule.hpp
+
+namespace cairn {
+
+// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
+// small value that can be copied byte by byte, so none is ever allocated. Without one, the optimizer's rate holds.
+class rate_schedule {
+public:
+  rate_schedule() = default;
+  template <class S>
+    requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>)
+  rate_schedule(const S& schedule)
+      : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
+    static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
+                  "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
+    if constexpr (sizeof(S) <= room) ::new (static_cast<void*>(bytes_)) S(schedule);
+  }
+
+  explicit operator bool() const { return at_ != nullptr; }
+  double at(std::uint64_t step) const { return at_(bytes_, step); }
+
+private:
+  static constexpr std::size_t room = 64;
+
+  alignas(double) unsigned char bytes_[room]{};
+  double (*at_)(const void*, std::uint64_t) = nullptr;
+};
+
+} // namespace cairn
+
+// cairn/train/handshake.hpp
+
+namespace cairn::detail {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers and how its gradients are cut.
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
+  return f;
+}
+
+// The same with another schedule, which was solved when the program ran.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
+  hash64 h;
+  h.add(f.words[1]);
+  add_ops(h, ops);
+  f.words[1] = h.value();
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
+// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
+                          const rate_schedule& rates = {}) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (has_settings<Loss>)
+    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if constexpr (has_settings<Optimizer>)
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  h.add(std::uint64_t{rates ? 1u : 0u});
+  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
+  return h.value();
+}
+
+// Replaces these bytes, which the device reaches, by those of rank `root`.
+template <class Communicator, class Queue>
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (bytes.empty()) return;
+  auto sent = comm.broadcast(queue, bytes, root);
+  sent.wait(queue);
+}
+
+// What a rank compares with the others before it begins.
+struct rank_build {
+  fingerprint built;
+  std::uint64_t settings = 0;
+  bool operator==(const rank_build&) const = default;
+};
+
+// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
+// rank. The ranks that are named first are those that the others outnumber, or all of them.
+inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
+    const std::vector<std::size_t> odd = groups.outnumbered();
+    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
+           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
+           " on every rank, " + found;
+  };
+  std::size_t part = fingerprint::parts;
+  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
+  if (part < fingerprint::parts) {
+    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
+    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
+    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
+    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
+                     found_texts(part, groups, texts, mark)) +
+           "; start every rank from the same program";
+  }
+  constexpr const char* what = " would make different steps";
+  constexpr const char* advice = "; start every rank from the same program with the same arguments";
+  part = rank_texts::parts;
+  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
+  if (part < rank_texts::parts) {
+    const rank_groups groups(texts.size(),
+                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
+    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
+  }
+  // Words that say too little.
+  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
+  return differing(groups, what, part, "found others") + advice;
+}
+
+// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
+// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
+template <class Communicator, class Queue>
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
+  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
+  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
+  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
+}
+
+} // namespace cairn::detail
+
 // cairn/train/l1_loss.hpp
 
 namespace cairn {
@@ -19097,10 +20838,10 @@ struct L1Loss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
-  template <class Queue, std::floating_point T>
-  static void run(Queue& queue, const loss_call<T, T>& call) {
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
   }
 };
@@ -19160,15 +20901,21 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
+std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+  static_assert(
+      detail::shares_memory<Device>,
+      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
+      "is done later");
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
   static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
   using clock = std::chrono::steady_clock;
-  detail::replica_of<plan, typename curve::net, T, Device, true> timed(options, seed{1}, plan::trained::memory.arena);
+  detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
+                                                                       plan::trained::memory.arena);
   Device& device = timed.device();
-  auto gradients = device.allocate(plan::parameter_block * sizeof(T));
-  const detail::gradient_place<T> place{.start = reinterpret_cast<T*>(gradients.data())};
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
 
   constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
@@ -19194,7 +20941,7 @@ std::vector<stage_cost> measured_costs(typename Device::options options = {}) {
         const detail::operands& at = plan::trained::memory.at[t];
         const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
         fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g /= static_cast<T>(Batch);
+        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
       }
       const auto start = clock::now();
       detail::run_op(timed.code(), device.compute(), lent, t);
@@ -19283,6 +21030,60 @@ static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError
 
 } // namespace cairn
 
+// cairn/train/weights_on_host.hpp
+
+namespace cairn::detail {
+
+// The numbers of a model or a trainer by name, where the host reads and writes them: as long as this lives. What was changed
+// is the owner's after give_back().
+template <class T, class Device>
+class weights_on_host {
+public:
+  using sum = accumulated<T>;
+  using code_type = program<T, typename Device::queue>;
+
+  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
+      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
+  // Another buffer that is laid out like the parameters.
+  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
+
+  // f(named_parameter<sum>), from the first layer to the last.
+  template <class F>
+  void for_each_parameter(F&& f) {
+    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  }
+  template <class F>
+  void for_each_buffer(F&& f) {
+    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  }
+  // Those of state i that belong to a parameter that is learnt.
+  template <class F>
+  void for_each_of_state(std::size_t i, F&& f) {
+    const std::span<sum> numbers = states_[i].numbers();
+    for_each_parameter([&](named_parameter<sum> q) {
+      if (q.is_frozen) return;
+      q.numbers = numbers.subspan(q.place, q.numbers.size());
+      f(q);
+    });
+  }
+  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
+  std::size_t states() const { return states_.size(); }
+
+  void give_back() {
+    parameters_.give_back();
+    buffers_.give_back();
+    for (auto& s : states_) s.give_back();
+  }
+
+private:
+  const code_type& code_;
+  Device& device_;
+  host_copy<sum, Device> parameters_, buffers_;
+  std::vector<host_copy<sum, Device>> states_;
+};
+
+} // namespace cairn::detail
+
 // cairn/train/replica_owner.hpp
 
 namespace cairn::detail {
@@ -19292,43 +21093,51 @@ template <class Plan, class Net, class T, class Device, bool Trains>
 class replica_owner {
 public:
   using plan = Plan;
+  using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
+  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
 
   // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
   // the caller's, and allocates nothing.
   template <step_inputs Inputs>
-  owned_tensor<T> evaluate(const Inputs& inputs) {
-    return replica_.evaluate_apart(inputs, its_inputs);
+  owned_tensor<number> evaluate(const Inputs& inputs) {
+    return replica_.evaluate_apart(inputs, its_inputs, plain_wait<Device>{device()});
   }
   template <step_inputs Inputs>
-  tensor_view<const T> evaluate(const Inputs& inputs, std::span<T> into) {
-    return replica_.evaluate_into(inputs, into, its_inputs);
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
+    return replica_.evaluate_into(inputs, into, its_inputs, plain_wait<Device>{device()});
   }
 
-  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers.
-  std::span<T> parameters() { return replica_.parameters(); }
-  std::span<const T> parameters() const { return replica_.parameters(); }
-  std::span<T> buffers() { return replica_.buffers(); }
-  std::span<const T> buffers() const { return replica_.buffers(); }
+  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
+  // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
+  std::span<number> parameters() { return shown(replica_.parameters()); }
+  std::span<const number> parameters() const { return shown(replica_.parameters()); }
+  std::span<number> buffers() { return shown(replica_.buffers()); }
+  std::span<const number> buffers() const { return shown(replica_.buffers()); }
 
-  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>); and every buffer.
+  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
+  // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
   template <class F>
   void for_each(F&& f) {
-    for_each_parameter(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+    auto all = on_host();
+    all.for_each_parameter(std::forward<F>(f));
+    all.give_back();
   }
   template <class F>
   void for_each_buffer(F&& f) {
-    detail::for_each_buffer(replica_.code(), parameters(), buffers(), std::forward<F>(f));
+    auto all = on_host();
+    all.for_each_buffer(std::forward<F>(f));
+    all.give_back();
   }
 
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<T> parameter(std::string_view name) {
-    return named("parameter", name, [this](auto&& f) { this->for_each(f); });
+  std::span<number> parameter(std::string_view name) {
+    return shown(named("parameter", name, [this](auto&& f) { this->for_each(f); }));
   }
-  std::span<T> buffer(std::string_view name) {
-    return named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); });
+  std::span<number> buffer(std::string_view name) {
+    return shown(named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); }));
   }
 
   // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
@@ -19348,17 +21157,30 @@ public:
 protected:
   friend struct replica_access;
 
-  replica_owner(typename Device::options options, seed s, std::size_t arena_bytes) : replica_(options, s, arena_bytes) {}
+  replica_owner(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
+      : replica_(std::move(device), s, arena_bytes, more) {}
 
-  replica_of<Plan, Net, T, Device, Trains> replica_;
+  // Numbers of the device as the program may use them.
+  template <class Numbers>
+  static std::span<Numbers> shown(std::span<Numbers> there) {
+    static_assert(shares_memory<Device>,
+                  "trainer, model: the host cannot read this device's memory, so there are no numbers to point at; use "
+                  "for_each(), for_each_buffer() and the like, which bring them, or save_weights() and save_state()");
+    return there;
+  }
+
+  using replica_type = replica_of<Plan, Net, T, Device, Trains>;
+  replica_type replica_;
+
+  weights_on_host<T, Device> on_host() { return {replica_.code(), device(), replica_.parameters(), replica_.buffers()}; }
 
 private:
   template <class ForEach>
-  static std::span<T> named(const char* what, std::string_view name, ForEach&& for_each) {
-    std::span<T> found;
+  static std::span<number> named(const char* what, std::string_view name, ForEach&& for_each) {
+    std::span<number> found;
     bool there = false;
     std::string names;
-    for_each([&](const named_parameter<T>& q) {
+    for_each([&](const named_parameter<number>& q) {
       if (q.name == name) found = q.numbers, there = true;
       names += (names.empty() ? "" : ", ") + q.name;
     });
@@ -19382,6 +21204,7 @@ namespace cairn {
 struct model_options {
   std::uint64_t seed = 0;  // of the initial parameters
   std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
+  int ordinal = 0;         // which device, where the machine has several
 };
 
 namespace detail {
@@ -19406,8 +21229,15 @@ template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
   explicit model(const model_options& given = {})
-      : detail::evaluated_replica<Net, Batch, T, Device>(typename Device::options{detail::threads_for(given.threads, 1)},
-                                                         seed{given.seed}, 0) {}
+      : model(detail::held_device<Device>(
+                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+              given) {}
+  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
+  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+private:
+  model(detail::held_device<Device> device, const model_options& given)
+      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
 };
 
 } // namespace cairn
@@ -19422,10 +21252,10 @@ struct MSELoss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
-  template <class Queue, std::floating_point T>
-  static void run(Queue& queue, const loss_call<T, T>& call) {
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
   }
 };
@@ -19467,10 +21297,14 @@ public:
   static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
     for (T& number : all) number = 0;
     T* at = all.data() + rank * each;
-    for (const std::uint64_t word : own.words())
-      for (unsigned shift = 0; shift < 64; shift += 16) *at++ = static_cast<T>(word >> shift & 0xFFFFU);
+    for (const std::uint64_t word : own.words()) {
+      write_as_numbers(at, word);
+      at += 4;
+    }
     *at = own.asks_to_stop ? T(1) : T(0);
   }
+  // Where the number of a rank's parameters is: the op checksum writes it there.
+  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
 
   // Throws on every rank if the facts of one differ from those of rank 0.
   static void compare(std::span<const T> all, std::size_t ranks) {
@@ -19543,13 +21377,24 @@ public:
 
   std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
 
+  // The most bytes that leave in one call.
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const bucket& b : buckets_) most = std::max(most, b.size());
+    return (facts_.size() + most) * sizeof(T);
+  }
+
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    next_ = 0;
     asks_to_stop_ = own.asks_to_stop;
-    if (!compares()) return;
-    facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    if (!go_together()) facts_pending_ = comm.all_reduce(queue, facts_);
+    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
+    begin(comm, queue);
+  }
+  // The same if the queue writes the facts, where the host cannot.
+  void begin(Communicator& comm, Queue& queue) {
+    next_ = 0;
+    if (!compares() || go_together()) return;
+    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
   }
 
   // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
@@ -19557,7 +21402,7 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      pending_[next_] = comm.all_reduce(queue, sent);
+      static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
     }
   }
   // So many have left in this step.
@@ -19578,11 +21423,18 @@ public:
   // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
   void compare(Communicator& comm, Queue& queue) {
     if (!compares()) return;
-    if (go_together()) wait(queue, 0);
-    else facts_pending_.wait(queue);
+    wait_for_facts(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
     asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
   }
+  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
+  void wait_for_facts(Queue& queue) {
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+  }
+  std::span<T> facts() const { return facts_; }
+  // Whether there are facts to compare: not of one rank, and not without gradients.
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   // Does a rank ask to stop? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
 
@@ -19596,7 +21448,6 @@ public:
 private:
   using pending_type = pending_of<Communicator, T, Queue>;
 
-  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
 
   std::span<const bucket> buckets_;
@@ -19624,7 +21475,7 @@ struct SGD {
   double weight_decay = 0;
   bool nesterov = false;
 
-  std::size_t states() const { return momentum == 0 ? 0 : 1; }
+  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
   // As torch.optim.SGD refuses them.
@@ -19639,12 +21490,13 @@ struct SGD {
 
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {
-    const sgd_coefficients<T> c{.scale = static_cast<T>(call.scale),
+    const sgd_coefficients<T> c{.scale = call.scale,
                                 .learning_rate = static_cast<T>(call.learning_rate),
                                 .momentum = static_cast<T>(momentum),
                                 .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
                                 .weight_decay = static_cast<T>(weight_decay),
-                                .nesterov = nesterov};
+                                .nesterov = nesterov,
+                                .factor = call.factor};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };
@@ -19666,12 +21518,12 @@ struct SmoothL1Loss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = std::floating_point<T> && std::is_same_v<T, Target>;
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::array<double, 1> settings() const { return {beta}; }
 
-  template <class Queue, std::floating_point T>
-  void run(Queue& queue, const loss_call<T, T>& call) const {
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
   }
@@ -19687,7 +21539,8 @@ namespace cairn::detail {
 
 // Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
 // parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here is then only a cache line of zeros. Buckets is the constant list of the buckets.
+// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
+// constant list of the buckets.
 template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
 class step_gradients {
 public:
@@ -19705,9 +21558,14 @@ public:
     return at;
   }
 
+  // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
+  static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
+  static constexpr std::size_t bytes(std::size_t ranks) {
+    return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
+  }
+
   step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
-      : facts_(ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0),
-        memory_(device.allocate(facts_ * sizeof(T) + (fused ? alignment : Plan::parameter_block * sizeof(T)))), places_(at),
+      : facts_(facts_of(ranks)), memory_(device.allocate(bytes(ranks))), places_(at),
         reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
                    {reinterpret_cast<T*>(memory_.data()), facts_}) {
     if (!fused) place_.start = first();
@@ -19749,12 +21607,12 @@ class step_guard {
 public:
   // Runs step `number`. abandon() is called while an exception passes that came after enter().
   template <class Step, class Abandon>
-  double run(std::uint64_t number, const Step& step, const Abandon& abandon) {
+  auto run(std::uint64_t number, const Step& step, const Abandon& abandon) {
     if (!failure_.empty())
       throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
       const on_the_way_out<Abandon> clean{*this, abandon};
-      const double loss = step();
+      const auto loss = step();
       leave();
       return loss;
     } catch (const rank_lost& thrown) {
@@ -19783,6 +21641,8 @@ public:
   }
   void leave() { inside_ = is_final_ = false; }
   void clear() { failure_.clear(); }
+  // What was found only after the step: the next one is refused with it.
+  void fail(const std::string& text) { failure_ = text; }
 
 private:
   // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
@@ -19810,36 +21670,217 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/train/step_loss.hpp
+
+namespace cairn {
+
+// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
+// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
+// 1024 micro-batches; one that is asked for later than that throws input_error.
+class step_loss {
+public:
+  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+
+  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
+
+  // Throws what went wrong in the step, and deadline_error if it does not end.
+  operator double() const {
+    bool there = false;
+    return read_(owner_, call_, true, there);
+  }
+  // Whether the number is known without waiting.
+  bool is_there() const {
+    bool there = false;
+    read_(owner_, call_, false, there);
+    return there;
+  }
+
+private:
+  void* owner_;
+  std::uint64_t call_;
+  reader read_;
+};
+
+namespace detail {
+
+// What step() returns: on a device whose memory the host shares the loss is there.
+template <class Device>
+using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/step_outcomes.hpp
+
+namespace cairn::detail {
+
+// Single numbers of a micro-batch in the device's memory, written there by ops.
+struct step_numbers {
+  double loss = 0;
+  double squares = 0; // of all gradients, if they are clipped
+  double factor = 1;  // by which clipping multiplies them
+};
+
+// What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
+// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024.
+template <class T, class Device>
+class step_outcomes {
+public:
+  static constexpr std::size_t count = 2;
+  static constexpr std::uint64_t kept = 1024;
+
+  struct outcome {
+    typename Device::memory there{};
+    typename Device::host_memory here{};
+    typename Device::event done{};
+    bool is_open = false;
+    std::uint64_t call = 0;
+    double scale = 1; // of the gradients, where their norm is known
+    bool has_norm = false;
+    bool has_facts = false;
+
+    step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
+    // The same when they are back, and the facts of all ranks, if there are any.
+    step_numbers told() const {
+      step_numbers all;
+      std::memcpy(&all, here.data(), sizeof all);
+      return all;
+    }
+    std::span<const T> facts(std::size_t size) const { return {reinterpret_cast<const T*>(here.data() + bytes_of(0)), size}; }
+  };
+
+  // How many bytes of the device and of the host each of them takes.
+  static constexpr std::size_t bytes_of(std::size_t facts) { return 64 + facts * sizeof(T); }
+
+  step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
+    for (outcome& o : all_) {
+      o.there = device.allocate(bytes_of(0));
+      o.here = device.staging(bytes_of(facts));
+    }
+  }
+
+  // The number of the next micro-batch.
+  std::uint64_t next() const { return next_; }
+  outcome& latest() { return all_[(next_ - 1) % count]; }
+
+  // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
+  template <class Settle>
+  outcome& begin(const Settle& settle) {
+    outcome& o = all_[next_ % count];
+    if (o.is_open) settle(o);
+    o.call = next_++;
+    o.scale = 1;
+    o.has_norm = o.has_facts = false;
+    return o;
+  }
+  // Everything that it tells is on the queue, except what is fetched here.
+  template <class Queue>
+  void end(Queue& queue, outcome& o, const T* facts) {
+    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+    if (o.has_facts) download(queue, facts_, reinterpret_cast<T*>(o.here.data() + bytes_of(0)), facts);
+    o.done = queue.record();
+    o.is_open = true;
+  }
+  void close(outcome& o) {
+    o.is_open = false;
+    losses_[o.call % kept] = o.told().loss;
+  }
+  // Settles the oldest of what is open, if settle(outcome) says that it is over.
+  template <class Settle>
+  void settle_one(const Settle& settle) {
+    for (std::size_t i = 0; i < count; ++i) {
+      outcome& o = all_[(next_ + i) % count];
+      if (!o.is_open) continue;
+      settle(o);
+      return;
+    }
+  }
+  // Settles what is open, the older one first.
+  template <class Settle>
+  void settle_all(const Settle& settle) {
+    for (std::size_t i = 0; i < count; ++i) {
+      outcome& o = all_[(next_ + i) % count];
+      if (o.is_open) settle(o);
+    }
+  }
+
+  // What is open is not told any more.
+  void forget() {
+    for (outcome& o : all_) o.is_open = false;
+  }
+
+  double loss_of(std::uint64_t call) const {
+    if (call + kept < next_)
+      throw input_error("trainer: expected a loss to be read within " + std::to_string(kept) + " micro-batches, found " +
+                        std::to_string(next_ - call) + " since; take its number as a double sooner");
+    return losses_[call % kept];
+  }
+  // Whether it is still on its way.
+  bool is_open(std::uint64_t call) const {
+    for (const outcome& o : all_)
+      if (o.is_open && o.call == call) return true;
+    return false;
+  }
+
+private:
+  std::size_t facts_;
+  std::array<outcome, count> all_{};
+  std::uint64_t next_ = 0;
+  std::vector<double> losses_;
+};
+
+} // namespace cairn::detail
+
 // cairn/train/taken_loss.hpp
 
 namespace cairn::detail {
 
-// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: `each` numbers
-// for every one of `rows` samples, of which there are at most `most`.
+// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
+// `rows` samples as the loss wants, of which there are at most `most`.
 template <class Loss, class T, numbers Targets>
-void check_targets(std::size_t rows, const Targets& targets, std::size_t each, std::size_t most) {
+void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
   if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
-  const std::size_t found = count_rows(targets, shape{each}, most, "trainer, targets");
+  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
   if (found != rows)
     throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
                       std::to_string(found));
+  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
+    function.check_targets(first_number(targets), rows, output);
 }
 
-// The mean loss over `rows` outputs, and its derivative by them, unless that is null.
-template <class Loss, class T, class Queue, numbers Targets>
-double take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Targets& targets,
-                 const T* output, T* gradient) {
-  using target = number_of<Targets>;
-  double loss = 0;
-  loss_call<T, target> call;
+// The numbers of a loss that its ops read, and the most there are.
+template <class T, class Loss>
+std::span<const T> constants_of(const Loss& function) {
+  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
+  else return {};
+}
+template <class Loss>
+constexpr std::size_t most_constants(const shape& output) {
+  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
+  else return 0;
+}
+
+// Where ops find what a step is judged by, and write the loss.
+struct judged_at {
+  const void* targets = nullptr;
+  const void* constants = nullptr;
+  double* loss = nullptr;
+};
+
+// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
+template <class Loss, class T, class Queue, class Target>
+void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
+               const judged_at& at, const T* output, T* gradient) {
+  loss_call<T, Target> call;
   call.rows = rows;
   call.output_shape = &output_shape;
   call.output = output;
-  call.targets = first_number(targets);
+  call.targets = targets;
   call.output_gradient = gradient;
-  call.loss = &loss;
-  if constexpr (Loss::template takes<T, target>) function.run(queue, call); // else there is an error
-  return loss;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 
 } // namespace cairn::detail
@@ -19858,13 +21899,22 @@ template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine]
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
-  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated
-  rate_schedule learning_rate{}; // of every step [the optimizer's learning_rate]
+  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
+                                 // is done later, this option is the only one that makes every step wait
+  std::chrono::milliseconds deadline{600'000};                  // of a wait for such a device
+  rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
   Loss loss{};                                                  // with other numbers than its defaults
   Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
 
+  // What the trainer's device is told.
+  template <class Communicator>
+  device_options on_device(const Communicator* ranks) const {
+    const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
+    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
+  }
   // The number of threads where these ranks run; null: there are no others.
   template <class Communicator>
   std::size_t threads_beside(const Communicator* ranks) const {
@@ -19892,6 +21942,7 @@ public:
   // What an update is made of, besides where it takes place.
   struct step {
     double scale = 1;
+    const double* factor = nullptr; // see update_call
     double learning_rate = 0;
     std::uint64_t number = 1;
   };
@@ -19919,10 +21970,9 @@ public:
 
   // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
   // A parameter never lies in two buckets.
-  void add(const named_parameter<T>& q, const T* first) {
-    const auto begin = static_cast<std::size_t>(q.numbers.data() - first);
+  void add(const named_parameter<T>& q) {
     const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
-    spans_.push_back({begin, begin + size, is_special(*q.facts)});
+    spans_.push_back({q.place, q.place + size, is_special(*q.facts)});
     std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   }
 
@@ -19956,6 +22006,7 @@ private:
     for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
     call.is_special = s.is_special;
     call.scale = now.scale;
+    call.factor = now.factor;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
     optimizer_.update(queue, call);
@@ -19969,14 +22020,283 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/training_step.hpp
+// cairn/train/trained_replica.hpp
 
 namespace cairn::detail {
 
-template <class Model, class Batch, class T, class Device>
-using trained_replica =
-    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
-                  typename replica<Model>::model, T, Device, true>;
+// A replica in training, without its steps: what it has besides the replica, how it tells the program of work that may still be
+// going on, and what it has in common with the other ranks.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class trained_replica
+    : public replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
+                           typename replica<Model>::model, T, Device, true> {
+  using distribution = replica<Model>;
+  using base = replica_owner<blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>,
+                             typename distribution::model, T, Device, true>;
+
+public:
+  using base::buffers, base::parameters;
+  using typename base::plan;
+  static constexpr bool fused = plan::fused;
+  using communicator_type = typename distribution::communicator_type;
+
+  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
+
+  static_assert(plan::trained::arena <= place::most_bytes,
+                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
+
+  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
+  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
+
+  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
+  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
+  using options = training_options<Loss, solved, fused>;
+
+protected:
+  friend struct replica_access;
+  using queue = typename Device::queue;
+  using sum = accumulated<T>; // of gradients, facts and what is learnt
+  struct no_outcomes {};
+  using outcomes_type = std::conditional_t<base::is_apart, step_outcomes<sum, Device>, no_outcomes>;
+  static outcomes_type make_outcomes([[maybe_unused]] Device& device, [[maybe_unused]] std::size_t facts) {
+    if constexpr (base::is_apart) return outcomes_type(device, facts);
+    else return {};
+  }
+  using base::replica_;
+  using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+
+  using base::is_apart;
+  using typename base::replica_type;
+
+  trained_replica(held_device<Device> device, communicator_type* comm, Optimizer optimizer, options given)
+      : base(std::move(device), seed{given.seed},
+             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
+        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
+        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
+                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
+                                       : flat_gradients::places_in(plan::trained::memory),
+                   replica_.arena_memory().data()),
+        outcomes_(make_outcomes(replica_.device(), gradients_.facts_of(ranks_of(comm)))), learning_rate_(optimizer.learning_rate),
+        settings_(settings()) {
+    if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
+    if constexpr (is_apart) {
+      accumulation_ = replica_.device().allocate(accumulation_bytes);
+      loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(sum));
+      send_constants();
+    }
+    if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
+    if constexpr (divides_parameters<Optimizer>)
+      this->for_each([this](const named_parameter<sum>& q) {
+        if (!q.is_frozen) updates_.add(q);
+      });
+  }
+  // What is on the queue works with memory that is about to be freed.
+  ~trained_replica() {
+    if constexpr (is_apart) {
+      try {
+        wait_for_all();
+      } catch (...) { // it is told where a step or a loss is asked for; here nothing can be done about it
+      }
+    }
+  }
+
+  static std::size_t ranks_of(const communicator_type* comm) {
+    return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size());
+  }
+  static held_device<Device> made_device(const options& given, const communicator_type* comm) {
+    given.check();
+    return held_device<Device>(given.on_device(comm));
+  }
+
+  // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.
+  static constexpr std::size_t target_bytes =
+      align_up(Batch::size * Loss::targets_per_sample(base::output_shape) * sizeof(std::uint64_t));
+  static constexpr std::size_t more_staged(std::size_t ranks) {
+    return target_bytes + align_up(flat_gradients::facts_of(ranks) * sizeof(sum));
+  }
+  static constexpr std::size_t all_bytes(std::size_t states, std::size_t ranks) {
+    std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
+                      flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
+    if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
+    if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
+    return all;
+  }
+  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
+
+  std::uint64_t settings() const {
+    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
+  }
+  // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
+  void meet() {
+    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
+    compare_builds(
+        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
+    broadcast_replica(0);
+  }
+  void broadcast_replica(int root) {
+    broadcast(comm(), compute(), std::as_writable_bytes(replica_.parameters()), root);
+    broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), root);
+    for (std::size_t i = 0; i < updates_.states(); ++i)
+      broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
+    broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+  }
+
+  auto states_on_host() {
+    auto all = this->on_host();
+    for (std::size_t i = 0; i < updates_.states(); ++i) all.add_state(updates_.state(i));
+    return all;
+  }
+
+  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
+  queue& compute() { return replica_.device().compute(); }
+
+  communicator_type& comm() {
+    if constexpr (distribution::distributed) return *comm_;
+    else return alone_;
+  }
+
+  double max_norm() const { // 0: nothing is clipped
+    if constexpr (fused) return 0;
+    else return options_.clip.max_norm;
+  }
+
+  double learning_rate_now() const {
+    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
+  }
+
+  // For the program: the loss, or where it will be.
+  loss_of_step<Device> told([[maybe_unused]] double loss) {
+    if constexpr (!is_apart) return loss;
+    else {
+      auto& o = outcomes_.latest();
+      outcomes_.end(compute(), o, gradients_.on_the_way().facts().data());
+      return step_loss(static_cast<trained_replica*>(this), o.call, &read_loss);
+    }
+  }
+  static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there)
+    requires is_apart
+  {
+    auto* const me = static_cast<trained_replica*>(self);
+    if (wait && me->outcomes_.is_open(call)) me->wait_for_all();
+    for (std::size_t i = 0; !wait && i < 2; ++i) // the older one first, if both are over
+      me->outcomes_.settle_one([me](auto& o) {
+        const bool over = me->compute().reached(o.done);
+        if (over) me->settle(o);
+        return over;
+      });
+    is_there = !me->outcomes_.is_open(call);
+    return is_there ? me->outcomes_.loss_of(call) : 0;
+  }
+
+  // Waits for the device, and asks meanwhile whether the other ranks are still there.
+  auto waiting() {
+    return [this](const typename Device::event& event) {
+      wait_on_host(compute(), event, options_.deadline, [this] { tell_check(comm()); });
+    };
+  }
+  // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
+  void settle(auto& o) {
+    waiting()(o.done);
+    outcomes_.close(o);
+    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
+    if (!o.has_facts) return;
+    const auto ranks = static_cast<std::size_t>(comm().size());
+    const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
+    try {
+      facts_of_ranks<sum>::compare(facts, ranks);
+    } catch (const error& differ) {
+      guard_.fail(differ.what());
+      throw;
+    }
+    stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
+  }
+  // Comes back when all that was asked for is done and known.
+  void wait_for_all() {
+    if constexpr (is_apart) {
+      outcomes_.settle_all([this](auto& o) { this->settle(o); });
+      waiting()(compute().record());
+    }
+  }
+  // The loss that the queue is about to write; waits for it.
+  double loss_now(const judged_at& at) {
+    if constexpr (!is_apart) return *at.loss;
+    else {
+      auto& o = outcomes_.latest();
+      download(compute(), sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+      waiting()(compute().record());
+      return o.told().loss;
+    }
+  }
+  void send_constants() {
+    if constexpr (is_apart) {
+      const std::span<const sum> numbers = constants_of<sum>(options_.loss);
+      if (numbers.empty()) return;
+      if (numbers.size_bytes() > loss_constants_.size())
+        throw input_error("trainer: expected a loss with at most " + std::to_string(loss_constants_.size() / sizeof(sum)) +
+                          " numbers of its own, found " + std::to_string(numbers.size()));
+      upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants_.data()), numbers.data());
+      waiting()(compute().record());
+    }
+  }
+
+  // What the forward pass of the next micro-batch works with.
+  template <step_inputs Inputs>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
+    requires(!is_apart)
+  {
+    return with_random(replica_.lend(rows, inputs, why));
+  }
+  template <step_inputs Inputs, class Write>
+  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
+    requires is_apart
+  {
+    return with_random(replica_.lend(rows, inputs, why, write));
+  }
+  frame<T> with_random(frame<T> lent) {
+    const auto ranks = static_cast<std::uint64_t>(comm().size());
+    const auto rank = static_cast<std::uint64_t>(comm().rank());
+    lent.random = {.seed = options_.seed, .step = steps_ * micro_batch_stride + micro_batches_ * ranks + rank, .position = 0};
+    return lent;
+  }
+  const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
+
+  // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
+  static constexpr std::uint64_t micro_batch_stride = 1U << 16;
+
+  communicator_type* comm_ = nullptr;
+  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
+  options options_;
+  program<T, queue> code_ = program_of<plan, T, queue>;
+  updates<Optimizer, sum, Device> updates_;
+  typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update
+  typename Device::memory input_gradient_; // if the network gives it
+  typename Device::memory loss_constants_; // where the host cannot share its own
+  flat_gradients gradients_;
+  [[no_unique_address]] outcomes_type outcomes_;
+  step_guard guard_{};
+  std::size_t micro_batches_ = 0;      // since the last step
+  std::size_t last_micro_batches_ = 1; // of the last step
+  std::size_t rows_ = 0;               // samples of the last micro-batch
+  std::uint64_t steps_ = 0;
+  double learning_rate_;
+  bool rate_was_set_ = false; // by the program, whatever the schedule says
+  std::uint64_t settings_;
+  double gradient_norm_ = 0;
+  double applied_scale_ = 1;   // what gradients() still has to multiply by
+  bool wants_to_stop_ = false; // this rank asks to, from the next step on
+  bool stops_ = false;         // a rank asked to in the last step
+  callback<std::byte*, std::size_t> discarded_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/training_step.hpp
+
+namespace cairn::detail {
 
 // How the parts of a step are made where nothing watches it: as they are. What watches a step has the same four members and
 // makes each part itself (report/step_watch.hpp makes it op by op). It is a parameter of the function that makes a step, so
@@ -20003,137 +22323,86 @@ struct unwatched_step {
 // How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
 // ask for is in trainer.hpp.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class training_step : public trained_replica<Model, Batch, T, Device> {
-  using base = trained_replica<Model, Batch, T, Device>;
+class training_step : public trained_replica<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = trained_replica<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = replica<Model>;
 
 public:
-  using base::buffers, base::parameters;
+  using base::buckets, base::fused, base::is_apart;
   using typename base::plan;
-  static constexpr bool fused = plan::fused;
-  using communicator_type = typename distribution::communicator_type;
-
-  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
-
-  static_assert(plan::trained::arena <= place::most_bytes,
-                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
-
-  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
-
-  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
-  using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
-  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused>;
 
 protected:
+  using base::base;
   friend struct replica_access;
-  using queue = typename Device::queue;
-  using base::replica_;
-  using flat_gradients = step_gradients<plan, buckets, communicator_type, T, Device>;
-
-  training_step(communicator_type* comm, Optimizer optimizer, options given)
-      : base(typename Device::options{(given.check(), given.threads_beside(comm))}, seed{given.seed},
-             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena),
-        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
-        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
-                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
-                                       : flat_gradients::places_in(plan::trained::memory),
-                   replica_.arena_memory().data()),
-        learning_rate_(optimizer.learning_rate), settings_(settings()) {
-    if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
-    if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
-    if constexpr (divides_parameters<Optimizer>)
-      this->for_each([this](const named_parameter<T>& q) {
-        if (!q.is_frozen) updates_.add(q, parameters().data());
-      });
-  }
-
-  std::uint64_t settings() const {
-    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
-  }
-  // At the start of several ranks: throws on each that was built or set otherwise than rank 0, and takes rank 0's parameters.
-  void meet() {
-    compare_builds(
-        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
-    broadcast_replica(0);
-  }
-  void broadcast_replica(int root) {
-    broadcast(comm(), compute(), std::as_writable_bytes(parameters()), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(buffers()), root);
-    for (std::size_t i = 0; i < updates_.states(); ++i)
-      broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
-  }
-
-  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
-  queue& compute() { return replica_.device().compute(); }
-
-  communicator_type& comm() {
-    if constexpr (distribution::distributed) return *comm_;
-    else return alone_;
-  }
-
-  double max_norm() const { // 0: nothing is clipped
-    if constexpr (fused) return 0;
-    else return options_.clip.max_norm;
-  }
-
-  double learning_rate_now() const {
-    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
-  }
+  using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
+  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::lend, base::max_norm;
+  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_, base::loss_constants_;
+  using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
+  using base::stops_, base::updates_, base::wants_to_stop_;
+  using base::target_bytes, base::waiting;
+  using typename base::communicator_type;
+  using typename base::sum;
 
   static constexpr unwatched_step unwatched{};
 
   // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
-  // it is; judge(rows, output, gradient) writes the gradient of the output, and returns the loss. The two may be the same
-  // memory.
+  // it is; judge(rows, output, gradient, at) puts on the queue what writes the gradient of the output, and the loss. The two may
+  // be the same memory. judge.write(bytes) is asked for the targets where ops cannot read them from where they are.
   template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
-  double take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
+  loss_of_step<Device> take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
     return guard_.run(
         steps_ + 1,
         [&] {
           const double loss = micro_batch(inputs, judge, true, watch);
           watch.update([this] { update(); }, comm(), compute(), gradients_.on_the_way());
-          return loss;
+          return this->told(loss);
         },
         [this] { abandon(); });
   }
   template <step_inputs Inputs, class Judge>
-  double take_micro_batch(const Inputs& inputs, const Judge& judge) {
-    if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(plan::largest_block * sizeof(T));
-    return guard_.run(steps_ + 1, [&] { return micro_batch(inputs, judge, false, unwatched); }, [this] { abandon(); });
+  loss_of_step<Device> take_micro_batch(const Inputs& inputs, const Judge& judge) {
+    if constexpr (!is_apart) // where it waits for nothing, memory that few programs need is allocated when it is needed
+      if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(accumulation_bytes);
+    return guard_.run(
+        steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
-
-  // What the forward pass of the next micro-batch works with.
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why) {
-    const auto ranks = static_cast<std::uint64_t>(comm().size());
-    const auto rank = static_cast<std::uint64_t>(comm().rank());
-    frame<T> lent = replica_.lend(rows, inputs, why);
-    lent.random = {.seed = options_.seed, .step = steps_ * micro_batch_stride + micro_batches_ * ranks + rank, .position = 0};
-    return lent;
-  }
-  const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
 
 private:
   template <step_inputs Inputs, class Judge, class Watch>
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
+    if constexpr (!is_apart) {
+      double loss = 0;
+      const judged_at at{.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
+      return on_device(lend(rows_, inputs, pass::forward), at, judge, is_last, watch);
+    } else {
+      auto& o = outcomes_.begin([this](auto& before) { this->settle(before); });
+      replica_.slots().turn(waiting());
+      const typename staging_slots<Device>::use in_use(replica_.slots());
+      const frame<T> lent = lend(rows_, inputs, pass::forward, [&](std::byte* to) {
+        judge.write(rows_, to);
+        if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+      });
+      const judged_at at{.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss};
+      return on_device(lent, at, judge, is_last, watch);
+    }
+  }
+
+  // Everything of a micro-batch that is put on the queue, up to the update.
+  template <class Judge, class Watch>
+  double on_device(frame<T> lent, const judged_at& at, const Judge& judge, bool is_last, Watch& watch) {
     const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
-    frame<T> lent = lend(rows_, inputs, pass::forward);
     lent.gradients = &gradients_.place();
-    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<T*>(accumulation_.data()) : nullptr;
+    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
     lent.tell = &tell;
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
-    const double loss = watch.loss(
-        [&] { return judge(rows_, replica_.elements_at(at_loss().input), replica_.elements_at(at_loss().output_gradient)); });
+    const double loss = watch.loss([&] {
+      judge(rows_, replica_.elements_at(this->at_loss().input), replica_.elements_at(this->at_loss().output_gradient), at);
+      return options_.check_loss || !is_apart ? this->loss_now(at) : 0;
+    });
     if (options_.check_loss && !std::isfinite(loss))
       throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(comm().rank()) +
                   " at step " + std::to_string(steps_ + 1) +
@@ -20142,21 +22411,43 @@ private:
     ++micro_batches_;
     applied_scale_ = 1;
     guard_.enter(is_last && (fused || distribution::distributed));
-    if (is_last) gradients_.on_the_way().begin(comm(), compute(), facts());
+    if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);
     return loss;
   }
-
-  step_facts facts() {
-    step_facts own{.steps = steps_,
-                   .micro_batches = micro_batches_,
-                   .learning_rate = learning_rate_now(),
-                   .settings = settings_,
-                   .asks_to_stop = wants_to_stop_};
-    if (gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0)
-      own.parameters = quick_checksum(std::as_bytes(parameters()));
-    return own;
+  bool compares_parameters() const {
+    return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
+  }
+  step_facts facts(std::size_t micro_batches) {
+    return {.steps = steps_,
+            .micro_batches = micro_batches,
+            .learning_rate = learning_rate_now(),
+            .settings = settings_,
+            .asks_to_stop = wants_to_stop_};
+  }
+  void begin_reduction() {
+    auto& gradients = gradients_.on_the_way();
+    if constexpr (!is_apart) {
+      step_facts own = facts(micro_batches_);
+      if (compares_parameters()) own.parameters = quick_checksum(std::as_bytes(replica_.parameters()));
+      gradients.begin(comm(), compute(), own);
+    } else {
+      if (gradients.compares()) {
+        const std::span<sum> all = gradients.facts();
+        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
+        if (compares_parameters())
+          checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
+                   static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
+        outcomes_.latest().has_facts = true;
+      }
+      gradients.begin(comm(), compute());
+    }
+  }
+  void write_facts(std::byte* to) {
+    facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+    wants_to_stop_ = false; // this step carries it
   }
 
   // While an exception passes that came after the first gradients.
@@ -20199,9 +22490,13 @@ private:
     last_micro_batches_ = micro_batches_;
     micro_batches_ = 0;
     guard_.leave();
-    gradients_.on_the_way().compare(comm(), compute());
-    stops_ = gradients_.on_the_way().asks_to_stop();
-    if (stops_) wants_to_stop_ = false;
+    if constexpr (is_apart) { // what was found is known when the step is over: see settle()
+      if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
+    } else {
+      gradients_.on_the_way().compare(comm(), compute());
+      stops_ = gradients_.on_the_way().asks_to_stop();
+      if (stops_) wants_to_stop_ = false;
+    }
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
@@ -20216,13 +22511,23 @@ private:
     gradients_.on_the_way().wait(q);
     double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     begin_update();
+    const double* factor = nullptr;
     if (max_norm() > 0) {
       double squares = 0;
-      squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
-      gradient_norm_ = std::sqrt(squares) * scale;
-      scale *= options_.clip.scale(gradient_norm_);
+      if constexpr (is_apart) {
+        auto& o = outcomes_.latest();
+        squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
+        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm());
+        factor = &o.numbers()->factor;
+        o.has_norm = true;
+        o.scale = scale;
+      } else {
+        squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
+        gradient_norm_ = std::sqrt(squares) * scale;
+        scale *= options_.clip.scale(gradient_norm_);
+      }
     }
-    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale);
+    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale, factor);
     applied_scale_ = scale;
   }
   void update()
@@ -20233,40 +22538,13 @@ private:
     guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale) {
-    updates_.apply(compute(), {scale, learning_rate_, steps_}, parameters().data(), gradients_.on_the_way().span_of(b).data(),
-                   buckets[b].begin, buckets[b].end);
+  void update_bucket(std::size_t b, double scale, const double* factor = nullptr) {
+    updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
+                   gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
-  // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
-  static constexpr std::uint64_t micro_batch_stride = 1U << 16;
-
-protected:
-  friend struct replica_access;
-
-  communicator_type* comm_ = nullptr;
-  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
-  options options_;
-  program<T, queue> code_ = program_of<plan, T, queue>;
-  updates<Optimizer, T, Device> updates_;
-  typename Device::memory accumulation_;
-  typename Device::memory input_gradient_; // if the network gives it
-  flat_gradients gradients_;
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
-  step_guard guard_{};
-  std::size_t micro_batches_ = 0;      // since the last step
-  std::size_t last_micro_batches_ = 1; // of the last step
-  std::size_t rows_ = 0;               // samples of the last micro-batch
-  std::uint64_t steps_ = 0;
-  double learning_rate_;
-  bool rate_was_set_ = false; // by the program, whatever the schedule says
-  std::uint64_t settings_;
-  double gradient_norm_ = 0;
-  double applied_scale_ = 1; // what gradients() still has to multiply by
   bool reducing_ = false;
-  bool wants_to_stop_ = false; // this rank asks to, from the next step on
-  bool stops_ = false;         // a rank asked to in the last step
-  callback<std::byte*, std::size_t> discarded_{};
 };
 
 } // namespace cairn::detail
@@ -20297,7 +22575,7 @@ struct stand_in_optimizer {
 };
 template <class T>
 using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stand_in_optimizer, batch<1>,
-                                 std::conditional_t<std::is_floating_point_v<T>, T, float>, cpu>;
+                                 std::conditional_t<floating_element<T>, T, float>, cpu>;
 
 } // namespace detail
 
@@ -20324,16 +22602,22 @@ namespace cairn {
 // which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
 //
 // Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T is float if
-// left out, Device is cpu.
+// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
+// of the network's elements, is float if left out, Device is cpu.
+//
+// Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
+// program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
   using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
+  using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
-  using base::buffers, base::fused, base::output_shape, base::parameters;
+  using base::fused, base::is_apart, base::output_shape;
   using typename base::communicator_type;
+  using optimizer_type = Optimizer;
+  using loss_type = detail::loss_of_step<Device>; // what step() returns
   using typename base::options;
   using typename base::plan;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
@@ -20341,12 +22625,23 @@ public:
   // One process, one rank.
   explicit trainer(Optimizer optimizer, options given = {})
     requires(!distribution::distributed)
-      : base(nullptr, optimizer, std::move(given)) {}
+      : base(base::made_device(given, nullptr), nullptr, optimizer, std::move(given)) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
     requires(distribution::distributed)
-      : base(&comm, optimizer, std::move(given)) {
+      : base(base::made_device(given, &comm), &comm, optimizer, std::move(given)) {
+    this->meet();
+  }
+
+  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
+  // `threads` and `ordinal` are its own.
+  explicit trainer(Device& shared, Optimizer optimizer, options given = {})
+    requires(!distribution::distributed)
+      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, std::move(given)) {}
+  explicit trainer(Device& shared, communicator_type& comm, Optimizer optimizer, options given = {})
+    requires(distribution::distributed)
+      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, std::move(given)) {
     this->meet();
   }
 
@@ -20357,7 +22652,8 @@ public:
   // inputs(hidden, mask): an array for each tensor and each constant, in the order of its Inputs<...>.
   //
   // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
-  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples.
+  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples: a double, or on a device whose work
+  // is done later a step_loss, which becomes one.
   //
   // Parameters are updated when the gradients of all ranks have arrived, and when the ranks are found to make the same step:
   // equally many micro-batches, one learning rate, and every `check_every` steps the same parameters. An
@@ -20365,14 +22661,14 @@ public:
   // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
   template <step_inputs Inputs, numbers Targets>
-  double step(const Inputs& inputs, const Targets& targets) {
+  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
     return this->take_step(inputs, judged_by_loss<Targets>{*this, targets});
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks. The first call allocates the largest stage's gradients.
+  // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
-  double accumulate(const Inputs& inputs, const Targets& targets) {
+  detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
                           "fused update there are never all of them; use step(), or train without fused_update");
     return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
@@ -20384,12 +22680,17 @@ public:
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
   // is for losses that are known only when the output is.
   template <step_inputs Inputs>
-  owned_tensor<T> forward(const Inputs& inputs) {
+  owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
-    owned_tensor<T> own(rows, output_shape);
-    copy(compute(), own.size(), own.data(), replica_.elements_at(this->at_loss().input));
-    return own;
+    if constexpr (is_apart) {
+      replica_.slots().turn(this->waiting());
+      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
+      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute, [](std::byte*) {}));
+    } else {
+      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
+    }
+    const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
+    return replica_.fetched(replica_.shown(made), this->waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
@@ -20405,23 +22706,38 @@ public:
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
-  // the tensor), neither averaged over ranks nor clipped. It stays until the next step() or accumulate(). To have it and leave
-  // the parameters alone: accumulate(), look at it, drop_micro_batches().
+  // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
+  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters
+  // alone: accumulate(), look at it, drop_micro_batches().
   template <std::size_t K = 0>
-  tensor_view<const T> input_gradient() const {
+  auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
                   "trainer: this network's input gradient is not made; write trainer<with_input_gradient<Net>, ...>");
     if constexpr (plan::gives_input_gradient) {
       static_assert(detail::contains(plan::values.gradients[0], K), "trainer: input K has no gradient; is it of integers?");
       const std::size_t at = code_.gradient_at[0][K];
-      return {reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
-    } else return {};
+      const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
+      if constexpr (is_apart || detail::is_narrow<T>) {
+        auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
+        if constexpr (!detail::is_narrow<T>) return self->replica_.fetched(there, self->waiting());
+        else {
+          const auto own = self->replica_.fetched(there, self->waiting());
+          owned_tensor<sum> wide(own.rows(), own.sample_shape());
+          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
+          return wide;
+        }
+      } else return there;
+    } else return tensor_view<const T>{};
   }
 
   // Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`, and micro-batches are
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
+    if constexpr (is_apart) { // a step that failed is over, and of no interest any more
+      compute().finish();
+      this->outcomes_.forget();
+    }
     if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();
     this->broadcast_replica(root);
     guard_.clear();
@@ -20432,49 +22748,61 @@ public:
   // used again, so that metrics cost no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
-    return evaluate_loss(inputs, targets, [](const tensor_view<const T>&, double) {});
+    return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
   }
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
-    judge.rows(inputs, where);
-    const tensor_view<const T> outputs = replica_.evaluate(inputs, where);
-    const double loss = judge(outputs.rows(), outputs.data(), nullptr);
-    f(outputs, loss);
+    const std::size_t rows = judge.rows(inputs, where);
+    double loss = 0;
+    if constexpr (is_apart) {
+      auto& o = this->outcomes_.begin([this](auto& before) { this->settle(before); });
+      replica_.slots().turn(this->waiting());
+      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
+      const auto lent = replica_.lend(rows, inputs, pass::evaluate, [&](std::byte* to) { judge.write(rows, to); });
+      detail::run_forward(replica_.code(), compute(), lent);
+      const tensor_view<const T> there = replica_.evaluated(rows);
+      const auto outputs = replica_.fetched(replica_.shown(there), this->waiting());
+      judge(rows, there.data(), nullptr,
+            {.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss});
+      loss = this->loss_now({});
+      f(tensor_view<const sum>{outputs.data(), rows, output_shape}, loss);
+    } else {
+      const tensor_view<const T> outputs = replica_.evaluate(inputs, where, this->waiting());
+      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<sum>(options_.loss).data(), .loss = &loss});
+      f(replica_.shown(outputs), loss);
+    }
     return loss;
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
   // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
-  std::span<T> gradients() {
+  std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
-    if (applied_scale_ != 1)
-      for (T& g : gradients_.all()) g *= static_cast<T>(applied_scale_);
-    applied_scale_ = 1;
-    return gradients_.all();
+    const std::span<sum> all = this->shown(gradients_.all());
+    scale(all);
+    return all;
   }
   // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
   template <class F>
   void for_each_gradient(F&& f) {
-    this->for_each([&](named_parameter<T> q) {
-      if (q.is_frozen) return;
-      q.numbers = {gradients().data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
-      f(q);
-    });
+    static_assert(!fused, "fused_update: there are never all gradients; train without fused_update to look at them");
+    auto all = this->on_host();
+    all.add_state(gradients_.all());
+    scale(all.state(0));
+    all.for_each_of_state(0, std::forward<F>(f));
+    all.give_back();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const T> optimizer_state(std::size_t i) const { return updates_.state(i); }
+  std::span<const sum> optimizer_state(std::size_t i) const { return this->shown(std::span<const sum>(updates_.state(i))); }
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
-    for (std::size_t i = 0; i < updates_.states(); ++i)
-      this->for_each([&](named_parameter<T> q) {
-        if (q.is_frozen) return;
-        q.numbers = {updates_.state(i).data() + (q.numbers.data() - parameters().data()), q.numbers.size()};
-        f(i, q);
-      });
+    auto all = this->states_on_host();
+    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
+    all.give_back();
   }
 
   // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
@@ -20499,7 +22827,15 @@ public:
   }
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
-  std::span<std::byte> arena() { return {replica_.arena_memory().data(), replica_.arena_memory().size()}; }
+  std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  std::size_t arena_bytes() { return replica_.arena_memory().size(); }
+
+  // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
+  // states, the arena, and where the device's memory is not the host's the slots of its batches. Not what the device keeps for
+  // itself, nor a larger arena of a schedule that was solved at run time. See device_bytes.
+  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) {
+    return base::all_bytes(states, ranks);
+  }
 
   std::uint64_t steps() const { return steps_; } // updates so far
 
@@ -20528,10 +22864,18 @@ public:
   const Loss& loss() const { return options_.loss; }
   void loss(const Loss& other) {
     options_.loss = other;
+    this->send_constants();
     settings_ = this->settings();
   }
-  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping.
-  double gradient_norm() const { return gradient_norm_; }
+  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping. On a device whose work is done
+  // later it waits for the step.
+  double gradient_norm() {
+    this->wait_for_all();
+    return gradient_norm_;
+  }
+  // Comes back when all steps are done, and throws what went wrong in them: to look at the clock, or before the ranks part. On
+  // a cpu they are done when step() returns.
+  void wait() { this->wait_for_all(); }
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
@@ -20540,9 +22884,19 @@ private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::options_, base::rate_was_set_, base::replica_;
+  using base::loss_constants_, base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
+  // The gradients that were applied: those of all ranks times what made a mean of them.
+  void scale(std::span<sum> all) {
+    if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
+      this->wait_for_all();
+      applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
+    }
+    if (applied_scale_ != 1)
+      for (sum& g : all) g *= static_cast<sum>(applied_scale_);
+    applied_scale_ = 1;
+  }
   // What judges the output of a step: see training_step::take_step.
   template <class Targets>
   struct judged_by_loss {
@@ -20552,12 +22906,19 @@ private:
     template <step_inputs Inputs>
     std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
       const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
-      detail::check_targets<Loss, T>(rows, targets, targets_per_sample, Batch::size);
+      detail::check_targets<Loss, T>(own.options_.loss, rows, targets, output_shape, Batch::size);
       return rows;
     }
-    double operator()(std::size_t rows, const T* output, T* gradient) const {
-      return detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, targets, output, gradient);
+    void write(std::size_t rows, std::byte* to) const {
+      std::memcpy(to, detail::first_number(targets), rows * targets_per_sample * sizeof(target));
     }
+    void operator()(std::size_t rows, const T* output, T* gradient, const detail::judged_at& at) const {
+      const auto* const first = is_apart ? static_cast<const target*>(at.targets) : detail::first_number(targets);
+      detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, first, at, output, gradient);
+    }
+
+  private:
+    using target = detail::number_of<Targets>;
   };
   template <class Gradient>
   struct given_gradient {
@@ -20566,8 +22927,8 @@ private:
 
     template <step_inputs Inputs>
     std::size_t rows(const Inputs& inputs) const {
-      static_assert(std::is_same_v<detail::number_of<Gradient>, T>,
-                    "trainer::step_from: expected a gradient of the same type of numbers as the network's");
+      static_assert(std::is_same_v<detail::number_of<Gradient>, sum>,
+                    "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
       const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::step_from, inputs");
       const std::size_t found = detail::count_rows(given, output_shape, Batch::size, "trainer::step_from, gradient");
       if (found != rows)
@@ -20575,10 +22936,17 @@ private:
                           " outputs, as many as there are inputs, found that of " + std::to_string(found));
       return rows;
     }
-    double operator()(std::size_t rows, const T*, T* gradient) const {
-      if constexpr (std::is_same_v<detail::number_of<Gradient>, T>)
-        copy(own.compute(), rows * output_shape.size(), gradient, detail::first_number(given));
-      return 0;
+    void write(std::size_t, std::byte*) const {}
+    // The program's array may be gone when this returns, so a device whose work is done later is waited for.
+    void operator()(std::size_t rows, const T*, T* gradient, const detail::judged_at&) const {
+      const std::size_t count = rows * output_shape.size();
+      if constexpr (!std::is_same_v<detail::number_of<Gradient>, sum>) return; // there has been an error
+      else if constexpr (detail::is_narrow<T>) {
+        sum* const there = own.replica_.working().given_outputs();
+        upload(own.compute(), count, there, detail::first_number(given));
+        convert(own.compute(), count, gradient, static_cast<const sum*>(there));
+      } else upload(own.compute(), count, gradient, detail::first_number(given));
+      if constexpr (is_apart) own.waiting()(own.compute().record());
     }
   };
 };
@@ -23002,7 +25370,7 @@ network_summary summary() {
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
-  out.parameter_bytes = plan::parameter_block * sizeof(T);
+  out.parameter_bytes = plan::parameter_block * sizeof(accumulated<T>); // as they are learnt
   out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
   for (const detail::network_line& line : out.lines)
     if (line.level == 0) out.frozen += line.frozen;
@@ -23042,7 +25410,7 @@ void draw_schedule(const std::string& file) {
   using plain = typename detail::without_checkpoint<model>::type;
   std::vector<bucket_departure> leaving;
   if constexpr (replica::distributed && !plan::fused)
-    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(T));
+    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(accumulated<T>));
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
   write_svg(file, draw_schedules(
@@ -23068,6 +25436,22 @@ inline std::string named_number(std::string_view name, double value) {
 }
 
 } // namespace detail
+
+// A number that a progress bar shows: one that is there, or the loss of a step that may still be going on, which is asked only
+// when a line is drawn.
+class shown_number {
+public:
+  shown_number() = default;
+  template <std::convertible_to<double> Number>
+  shown_number(Number number) : number_(static_cast<double>(number)) {}
+  shown_number(const step_loss& loss) : loss_(loss) {}
+
+  operator double() const { return loss_ ? static_cast<double>(*loss_) : number_; }
+
+private:
+  double number_ = 0;
+  std::optional<step_loss> loss_{};
+};
 
 // How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
 // how wide it is, and whether it shows UTF-8.
@@ -23096,9 +25480,9 @@ struct progress_settings {
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
-  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal
-  // does.
-  using postfix = std::pair<std::string_view, double>;
+  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
+  // trainer of a loss that is not there yet.
+  using postfix = std::pair<std::string_view, shown_number>;
   static constexpr std::size_t max_postfixes = 4;
 
   // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.
@@ -23519,7 +25903,7 @@ public:
       settings.done = std::min(before * run.rows(), run.samples_of_epoch());
       bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
     }
-    bar_->advance(run.rows(), {{"loss", run.loss()}, {"lr", run.last_rate()}});
+    bar_->advance(run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
     if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
   }
 
@@ -23610,7 +25994,7 @@ public:
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
-           format_bytes(train.arena().size()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+           format_bytes(train.arena_bytes()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
     return out;
   }
 
@@ -23981,7 +26365,7 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
 template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
   std::int64_t first = step_watch<Clock>::now();
-  broadcast(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
   const std::int64_t own = step_watch<Clock>::now();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
@@ -23991,11 +26375,10 @@ std::int64_t common_origin(Communicator& comm, Queue& queue) {
 template <class Communicator, class Queue>
 std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& own) {
   std::string all;
+  const std::vector<std::size_t> sizes = of_all_ranks(comm, queue, own.size());
   for (int rank = 0; rank < comm.size(); ++rank) {
-    std::uint64_t size = own.size();
-    broadcast(comm, queue, std::as_writable_bytes(std::span{&size, 1}), rank);
-    std::string text = rank == comm.rank() ? own : std::string(static_cast<std::size_t>(size), ' ');
-    broadcast(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
+    std::string text = rank == comm.rank() ? own : std::string(sizes[static_cast<std::size_t>(rank)], ' ');
+    broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{text.data(), text.size()}), rank);
     all += text;
   }
   return all;
@@ -24014,6 +26397,8 @@ template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std:
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
+  static_assert(!Trainer::is_apart, "trace_step: it looks at the host's clock before and after each op, which says nothing of a "
+                                    "device whose work is done later");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;

@@ -68,16 +68,6 @@ inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>    
                                                    : std::is_same_v<T, std::int32_t> ? "I32"
                                                                                      : nullptr;
 
-// A half-precision number (IEEE 754 binary16), by its bits.
-inline float half_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16, fraction = bits & 0x3FFU;
-  const std::uint32_t exponent = bits >> 10 & 0x1FU;
-  if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000U | fraction << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  const float tiny = static_cast<float>(fraction) * 0x1p-24F; // a subnormal one, or 0
-  return sign != 0 ? -tiny : tiny;
-}
-
 } // namespace detail
 
 // A file that is open for reading. Its header is looked at as a whole before anything else is read: a file with an unknown
@@ -127,10 +117,8 @@ public:
     if constexpr (std::is_floating_point_v<T>) {
       if (e.type == "F32") return read_as<float>(e, to, [](float value) { return value; });
       if (e.type == "F64") return read_as<double>(e, to, [](double value) { return value; });
-      if (e.type == "F16") return read_as<std::uint16_t>(e, to, [](std::uint16_t b) { return detail::half_to_float(b); });
-      if (e.type == "BF16")
-        return read_as<std::uint16_t>(e, to,
-                                      [](std::uint16_t b) { return std::bit_cast<float>(static_cast<std::uint32_t>(b) << 16); });
+      if (e.type == "F16") return read_as<float16>(e, to, [](float16 value) { return static_cast<float>(value); });
+      if (e.type == "BF16") return read_as<bfloat16>(e, to, [](bfloat16 value) { return static_cast<float>(value); });
     }
     fail("'" + e.name + "' is of " + e.type + ", which does not become " + detail::safetensors_type_of<T>);
   }

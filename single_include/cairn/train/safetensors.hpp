@@ -42,10 +42,10 @@ struct loaded_weights {
 namespace detail {
 
 // Calls f with every parameter, then with every buffer.
-template <class Owner, class F>
-void for_all_weights(Owner& owner, F f) {
-  owner.for_each(f);
-  owner.for_each_buffer(f);
+template <class Weights, class F>
+void for_all_weights(Weights& all, F f) {
+  all.for_each_parameter(f);
+  all.for_each_buffer(f);
 }
 
 template <class T>
@@ -79,8 +79,9 @@ inline bool is_no_weight(std::string_view name) {
 // whole; throws file_error if that fails. With ddp one rank writes.
 template <class Owner>
 void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
+  auto weights = detail::replica_access::weights(owner);
   std::vector<safetensors_source> all;
-  detail::for_all_weights(owner, [&](const auto& q) {
+  detail::for_all_weights(weights, [&](const auto& q) {
     using number = typename decltype(q.numbers)::value_type;
     all.push_back({q.name, detail::safetensors_type_of<number>, detail::extents_of(q), std::as_bytes(q.numbers)});
   });
@@ -98,9 +99,10 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
   loaded_weights out;
   std::map<std::string_view, bool> known; // is it in the network?
   for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_no_weight(e.name);
-  using number = typename decltype(owner.parameters())::value_type;
+  using number = typename Owner::number;
+  auto weights_of_owner = detail::replica_access::weights(owner);
   std::vector<std::pair<const safetensors_entry*, std::span<number>>> fits;
-  detail::for_all_weights(owner, [&](const auto& q) {
+  detail::for_all_weights(weights_of_owner, [&](const auto& q) {
     const safetensors_entry* const e = file.find(q.name);
     if (e == nullptr) return out.missing.push_back(q.name);
     known[e->name] = true;
@@ -115,6 +117,7 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
     throw file_error("load_weights: '" + path + "' does not fit this network, and nothing was taken from it; " + out.text() +
                      "; see weights::partly");
   for (const auto& [entry, numbers] : fits) file.read(*entry, numbers);
+  weights_of_owner.give_back();
   return out;
 }
 

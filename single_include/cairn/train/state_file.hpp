@@ -107,18 +107,18 @@ std::uint64_t checksum_of_header(const std::map<std::string, std::string>& metad
   return quick_checksum(std::as_bytes(std::span{all}));
 }
 
-// Every tensor of a trainer: parameters and buffers by their own names, so that load_weights() and PyTorch find them; then the
-// optimizer's, as "optimizer/0/0.weight".
-template <class Trainer>
-std::vector<safetensors_source> state_tensors(Trainer& train) {
+// Every tensor of a trainer, where the host reads them: parameters and buffers by their own names, so that load_weights() and
+// PyTorch find them; then the optimizer's, as "optimizer/0/0.weight".
+template <class Weights>
+std::vector<safetensors_source> state_tensors(Weights& all) {
   std::vector<safetensors_source> out;
   const auto add = [&out](std::string name, const auto& q) {
     using number = typename decltype(q.numbers)::value_type;
     out.push_back({std::move(name), safetensors_type_of<number>, extents_of(q), std::as_bytes(q.numbers)});
   };
-  for_all_weights(train, [&](const auto& q) { add(q.name, q); });
-  train.for_each_optimizer_state(
-      [&](std::size_t i, const auto& q) { add(std::string(optimizer_prefix) + std::to_string(i) + "/" + q.name, q); });
+  for_all_weights(all, [&](const auto& q) { add(q.name, q); });
+  for (std::size_t i = 0; i < all.states(); ++i)
+    all.for_each_of_state(i, [&](const auto& q) { add(std::string(optimizer_prefix) + std::to_string(i) + "/" + q.name, q); });
   return out;
 }
 
@@ -141,7 +141,8 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   words.set("batch", next.batch);
   for (std::size_t i = 0; i < s.words.size(); ++i) words.set(training_state::names[i], s.words[i]);
   for (const auto& [name, number] : notes) words.set_bits(note_mark + name, number);
-  auto tensors = state_tensors(train);
+  auto all = replica_access::weights_and_states(train);
+  auto tensors = state_tensors(all);
   for (const safetensors_source& t : tensors) words.set(checksum_of + t.name, state_words::hexadecimal(quick_checksum(t.bytes)));
   words.set(checksum_mark, state_words::hexadecimal(checksum_of_header(words.all(), tensors)));
   write_safetensors(path, std::move(tensors), words.all());
@@ -190,7 +191,8 @@ public:
   void give(Trainer& train) {
     std::size_t fits = 0;
     std::string missing;
-    auto wanted = state_tensors(train);
+    auto all = replica_access::weights_and_states(train);
+    auto wanted = state_tensors(all);
     for (const safetensors_source& t : wanted) {
       const safetensors_entry* const e = file_.find(t.name);
       if (e != nullptr && e->extents == t.extents && e->type == t.type) ++fits;
@@ -201,6 +203,7 @@ public:
            std::to_string(file_.entries().size()) + (missing.empty() ? "" : "; of another shape or not there: " + missing));
     for (const safetensors_source& t : wanted)
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
+    all.give_back();
   }
   [[noreturn]] void fail(const std::string& what) const { throw file_error(text_of(file_.path()) + what); }
 
