@@ -17,13 +17,15 @@ namespace cairn {
 //   const launch here = launch::of_process(count, words, {.ranks = 2});
 //
 // These are asked, in this order: the options that the program gives; --local-rank N or --local_rank N, with a blank or with =,
-// which PyTorch's older launcher adds to the command line; torchrun; Open MPI; PMI (MPICH and Intel MPI); Slurm's srun. Each field
-// comes from the first that knows it. Without any there is one process.
+// which PyTorch's older launcher adds to the command line; torchrun; Open MPI; PMI (MPICH and Intel MPI); Slurm's srun. Each
+// field comes from the first that knows it. Without any there is one process.
 //
 // All that speak must agree. What does not throws an input_error with every variable that was seen and its value: two that say
-// different numbers, a rank without a size, a rank that is not below the size, a text that is no number. One launcher may start
-// another, though: mpirun and Hydra put a daemon of theirs on each machine by srun, and torchrun's agents can be started by all
-// of them. Then the inner one is right, and the outer one's variables are those of the daemon.
+// different numbers, a rank without a size, a rank that is not below the size, a text that is no number. But one launcher may
+// start another: mpirun and Hydra put a daemon of theirs on each machine by srun, and all of them can start torchrun's agents.
+// Then the inner one is right, and the outer one's variables are those of the daemon.
+//
+// Slurm and MPI do not say at which address the processes can meet; a first host of a list of nodes would be a guess.
 struct launch {
   int rank = 0;                    // 0 … size - 1
   int size = 1;                    // processes of the job

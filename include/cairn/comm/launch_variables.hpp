@@ -45,8 +45,8 @@ struct launch_variable {
 // The variables of the launchers, in their order. torchrun's are those of PyTorch's "env://" as well; Hydra (MPICH, Intel MPI)
 // sets PMI_* and MPI_*, and Open MPI and srun --mpi=pmix set PMIX_RANK.
 //
-// Of Slurm those count that only a step has, that is a task of srun: sbatch gives SLURM_PROCID=0 and SLURM_NTASKS=N to a script that
-// is one process, and so does the shell of salloc. SLURM_NTASKS is of the job in such a shell, also where it is a step.
+// Of Slurm those count that only a step has, that is a task of srun: sbatch gives SLURM_PROCID=0 and SLURM_NTASKS=N to a script
+// that is one process. The shell of salloc can be a step of one task, and there too SLURM_NTASKS is that of the job.
 inline constexpr launch_variable launch_variables[] = {
     {launcher::torchrun, launch_field::rank, "RANK"},
     {launcher::torchrun, launch_field::size, "WORLD_SIZE"},
