@@ -43,7 +43,7 @@ TEST_CASE("launch_variables: the first that counts is found") {
   CHECK_THROWS_AS(claims.number(launch_field::rank), input_error);
   claims.leave_out(launcher::open_mpi);
   CHECK(claims.number(launch_field::rank) == 4);
-  CHECK_THROWS_WITH_AS(claims.refuse("no"), "launch: no. Seen: A=3, B=4", input_error);
+  CHECK_THROWS_WITH_AS(claims.refuse({"n", "o"}), "launch: no. Seen: A=3, B=4", input_error);
 }
 
 TEST_CASE("launch_variables: Slurm's tasks of each node") {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <cairn/comm/launch_variables.hpp>
 
@@ -93,9 +94,9 @@ inline void leave_out_outer_launchers(launch_claims& claims) {
     for (const launcher outer : {launcher::open_mpi, launcher::pmi, launcher::slurm}) {
       const launch_claim* const size = find(field::size, outer);
       if (size != nullptr && !compared && claims.number_of(*size) != claims.number_of(*agents))
-        claims.refuse(agents->shown() + " of torchrun, but " + size->shown() + " of " + std::string(launcher_name(outer)) +
-                      ": expected one torchrun in each of its processes, and all of them in one job; start torchrun with "
-                      "--nnodes and without --standalone, or start the program with one launcher");
+        claims.refuse({agents->shown(), " of torchrun, but ", size->shown(), " of ", launcher_name(outer),
+                       ": expected one torchrun in each of its processes, and all of them in one job; start torchrun with "
+                       "--nnodes and without --standalone, or start the program with one launcher"});
       compared = compared || size != nullptr;
       claims.leave_out(outer);
     }
@@ -111,9 +112,9 @@ inline void leave_out_outer_launchers(launch_claims& claims) {
     const bool same = claims.number_of(*size) == claims.number_of(*daemons) && daemon != nullptr &&
                       claims.number_of(*find(field::rank, inner)) == claims.number_of(*daemon);
     if (claims.number_of(*size) < claims.number_of(*daemons))
-      claims.refuse(size->shown() + " of " + std::string(launcher_name(inner)) + ", but " + daemons->shown() +
-                    " of Slurm: expected one launcher; start the program with srun or with mpirun, not with an mpirun in every "
-                    "task of srun");
+      claims.refuse({size->shown(), " of ", launcher_name(inner), ", but ", daemons->shown(),
+                     " of Slurm: expected one launcher; start the program with srun or with mpirun, not with an mpirun in every "
+                     "task of srun"});
     if (inner == launcher::open_mpi || !same) claims.leave_out(launcher::slurm);
   }
 }
@@ -130,26 +131,25 @@ inline launch decided(launch_claims claims) {
   const auto told = [&](field what) { return claims.find(what)->shown(); };
   if (!rank || !size) {
     const field half = rank ? field::rank : size ? field::size : local_rank ? field::local_rank : field::local_size;
-    claims.refuse(told(half) + ", but nothing says " + (rank ? "how many ranks there are" : "which rank this is") +
-                  ": expected a launcher's rank and size, or neither; start the program with srun, mpirun or torchrun, or set "
-                  "RANK and WORLD_SIZE, or unset it");
+    claims.refuse({told(half), ", but nothing says ", rank ? "how many ranks there are" : "which rank this is",
+                   ": expected a launcher's rank and size, or neither; start the program with srun, mpirun or torchrun, or set "
+                   "RANK and WORLD_SIZE, or unset it"});
   }
   const auto below = [&](field number, int value, field count, int bound) {
     if (value >= bound)
-      claims.refuse(told(number) + " with " + told(count) + ": ranks are counted from 0, expected at most " +
-                    std::to_string(bound - 1) + "; correct the one that is wrong");
+      claims.refuse({told(number), " with ", told(count), ": ranks are counted from 0, expected at most ",
+                     std::to_string(bound - 1), "; correct the one that is wrong"});
   };
   below(field::rank, *rank, field::size, *size);
   if (local_rank) below(field::local_rank, *local_rank, field::size, *size);
   if (local_rank && local_size) below(field::local_rank, *local_rank, field::local_size, *local_size);
   if (local_size && *local_size > *size)
-    claims.refuse(told(field::local_size) + " with " + told(field::size) +
-                  ": expected at most as many ranks on a machine as there "
-                  "are; correct the one that is wrong");
+    claims.refuse({told(field::local_size), " with ", told(field::size),
+                   ": expected at most as many ranks on a machine as there are; correct the one that is wrong"});
   if (ranks && *size > 1 && *ranks != *size)
-    claims.refuse("the program was told to train with " + std::to_string(*ranks) + " ranks, but " +
-                  std::string(launcher_name(claims.find(field::size)->by)) + " says that " + std::to_string(*size) +
-                  " processes were started: expected as many; leave the number of ranks to the launcher, or start one process");
+    claims.refuse({"the program was told to train with ", std::to_string(*ranks), " ranks, but ",
+                   launcher_name(claims.find(field::size)->by), " says that ", std::to_string(*size),
+                   " processes were started: expected as many; leave the number of ranks to the launcher, or start one process"});
   return {*rank,
           *size,
           local_rank,

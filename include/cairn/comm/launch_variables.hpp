@@ -3,10 +3,12 @@
 
 #include <charconv>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <cairn/core/error.hpp>
@@ -134,23 +136,29 @@ public:
                          c.field == launch_field::agents || c.field == launch_field::ranks;
     const std::optional<int> value = whole(c.text);
     if (!value || *value < (counted ? 1 : 0) || (c.field == launch_field::port && *value > 65'535))
-      refuse(c.shown() + ": expected a whole number, " + (counted ? "1" : "0") + " or more" +
-             (c.field == launch_field::port ? " and at most 65535" : "") + "; correct it, or unset it if there is no launcher");
+      refuse({c.shown(), ": expected a whole number, ", counted ? "1" : "0", " or more",
+              c.field == launch_field::port ? " and at most 65535" : "", "; correct it, or unset it if there is no launcher"});
     return *value;
   }
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    std::string seen;
-    for (const launch_claim& c : claims_) seen += (seen.empty() ? "" : ", ") + c.shown();
-    throw input_error("launch: " + what + ". Seen: " + seen);
+  // Throws what the parts say, with all that was seen.
+  [[noreturn]] void refuse(std::initializer_list<std::string_view> parts) const {
+    std::string text = "launch: ";
+    for (const std::string_view part : parts) text += part;
+    const char* before = ". Seen: ";
+    for (const launch_claim& c : claims_) {
+      text += before;
+      text += c.shown();
+      before = ", ";
+    }
+    throw input_error(text);
   }
 
 private:
   [[noreturn]] void refuse_pair(const launch_claim& a, const launch_claim& b) const {
-    refuse(a.shown() + " of " + std::string(launcher_name(a.by)) + ", but " + b.shown() + " of " +
-           std::string(launcher_name(b.by)) +
-           ": expected one launcher, or several that say the same; start the program with one of them, or unset what is wrong "
-           "with env -u NAME");
+    refuse({a.shown(), " of ", launcher_name(a.by), ", but ", b.shown(), " of ", launcher_name(b.by),
+            ": expected one launcher, or several that say the same; start the program with one of them, or unset what is wrong "
+            "with env -u NAME"});
   }
 
   static std::optional<int> whole(std::string_view text) {
@@ -163,7 +171,7 @@ private:
   // Slurm tells the tasks of all nodes in one, "2(x3),1" for 2, 2, 2 and 1; which of them is this node is SLURM_NODEID.
   int tasks_here(const launch_claim& c) const {
     const launch_claim* const node = find(launch_field::node, launcher::slurm);
-    if (node == nullptr) refuse(c.shown() + ", and no SLURM_NODEID, which a task of srun has; start the program with srun");
+    if (node == nullptr) refuse({c.shown(), ", and no SLURM_NODEID, which a task of srun has; start the program with srun"});
     long long left = number_of(*node);
     for (std::string_view rest = c.text;;) {
       const std::string_view item = rest.substr(0, rest.find(','));
@@ -177,8 +185,8 @@ private:
       if (item.size() == rest.size()) break;
       rest.remove_prefix(item.size() + 1);
     }
-    refuse(c.shown() + ": expected the tasks of each node, such as 2(x3),1, with one for " + node->shown() +
-           "; start the program with srun");
+    refuse({c.shown(), ": expected the tasks of each node, such as 2(x3),1, with one for ", node->shown(),
+            "; start the program with srun"});
   }
 
   std::vector<launch_claim> claims_;
