@@ -36,18 +36,36 @@ struct training {
     if (all.size() == 40) f(named_parameter<float>{"0.weight", &weight, 0, 0, std::span(all).first(32), false});
     f(named_parameter<float>{all.size() == 40 ? "0.bias" : "1.running_mean", &bias, 0, 1, std::span(all).last(8), false});
   }
-  template <class F>
-  void for_each(F&& f) {
-    parts(numbers, f);
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    parts(buffer_numbers, f);
-  }
-  template <class F>
-  void for_each_optimizer_state(F&& f) {
-    for (std::size_t i = 0; i < 2; ++i) parts(moments[i], [&](const auto& q) { f(i, q); });
-  }
+  // Its numbers lie where the host may use them.
+  struct host_numbers {
+    training& of;
+    std::size_t added = 0;
+
+    void add_state(std::span<float>) { ++added; }
+    std::size_t states() const { return added; }
+    std::span<float> state(std::size_t i) { return of.moments[i]; }
+    template <class F>
+    void for_each_parameter(F&& f) {
+      parts(of.numbers, f);
+    }
+    template <class F>
+    void for_each_buffer(F&& f) {
+      parts(of.buffer_numbers, f);
+    }
+    template <class F>
+    void for_each_of_state(std::size_t i, F&& f) {
+      parts(of.moments[i], f);
+    }
+    void give_back() {}
+  };
+  struct optimizer_states {
+    training& of;
+    std::size_t states() const { return 2; }
+    std::span<float> state(std::size_t i) { return of.moments[i]; }
+  };
+  optimizer_states updates_{*this};
+
+  host_numbers on_host() { return {*this}; }
   training_state state() const { return now; }
   void restore(const training_state& s) {
     const auto words = now.words;
