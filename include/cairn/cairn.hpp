@@ -137,6 +137,8 @@
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
+#include <cairn/comm/launch.hpp>               // which process of a job this is
+#include <cairn/comm/launch_variables.hpp>     // what launchers tell of a process
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share

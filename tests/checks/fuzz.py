@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each reader of files either reads bytes or refuses them by a file_error that names the file, whatever the bytes are, and what
-it reads comes back when it is written.
+it reads comes back when it is written. launch, which reads an environment and a command line, refuses them by an input_error.
 
 Builds every program of tests/fuzz/ with clang's libFuzzer and sanitizers, and runs each from its own seeds. Bytes that
 have shown a fault are kept and named. --runs 1000000 is what a new reader has to stand once.

@@ -22,7 +22,7 @@ struct counted : with_a_name {
 };
 struct never_waits {};
 struct floats_only : counted {
-  loopback::ticket all_reduce(queue&, std::span<float>) { return {}; }
+  loopback::rank::ticket all_reduce(queue&, std::span<float>) { return {}; }
 };
 template <class Ticket>
 struct summing : counted {
@@ -42,8 +42,8 @@ constexpr int steps = detail::checked_communicator<C, queue>::steps;
 // The messages are in tests/compile_fail/own_communicator_*.cpp.
 TEST_CASE("checked_communicator: the first requirement that does not hold") {
   static_assert(steps<int> == 0 && steps<with_a_name> == 1 && steps<counted> == 3 && steps<floats_only> == 3);
-  static_assert(steps<summing<loopback::ticket>> == 4 && steps<whole<never_waits>> == 5);
-  static_assert(steps<whole<loopback::ticket>> == 7);
+  static_assert(steps<summing<loopback::rank::ticket>> == 4 && steps<whole<never_waits>> == 5);
+  static_assert(steps<whole<loopback::rank::ticket>> == 7);
   using checked = detail::checked_communicator<threads::rank>;
   static_assert(checked::right<checked>());
 }

@@ -43,12 +43,12 @@ struct plain_rank {
 };
 
 static_assert(communicator<plain_rank, near_queue> && !detail::exchanges_bytes<plain_rank>);
-static_assert(detail::exchanges_bytes<threads::rank> && detail::exchanges_bytes<loopback>);
+static_assert(detail::exchanges_bytes<threads::rank> && detail::exchanges_bytes<loopback::rank>);
 static_assert(detail::checks_calls<threads::rank> && detail::reserves_bytes<threads::rank>);
 static_assert(!detail::exchanges_bytes<fault_injecting<plain_rank>>);
 // The sums of threads are made where the spans lie.
 static_assert(communicator<threads::rank, near_queue> && !communicator<threads::rank, far_queue>);
-static_assert(communicator<loopback, far_queue> && !communicator<fault_injecting<threads::rank>, far_queue>);
+static_assert(communicator<loopback::rank, far_queue> && !communicator<fault_injecting<threads::rank>, far_queue>);
 
 std::byte byte_of(int rank, std::size_t i) { return static_cast<std::byte>(37 * rank + 11 * static_cast<int>(i % 97) + 1); }
 
@@ -141,7 +141,7 @@ TEST_CASE("exchange: a job of one rank makes no call") {
 }
 
 TEST_CASE("exchange: too little room is an error") {
-  loopback alone;
+  loopback::rank alone;
   std::vector<std::byte> own(5), all(10);
   CHECK_THROWS_WITH_AS(alone.exchange(own, all),
                        "loopback: exchange: expected room for the 5 bytes of each of 1 ranks, 5 bytes, found 10", input_error);

@@ -20,11 +20,11 @@ namespace {
 
 struct any_queue {};
 
-struct of_two_machines : cairn::loopback {
+struct of_two_machines : cairn::loopback::rank {
   int local_size() const { return 3; }
 };
 
-static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback>>);
+static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback::rank>>);
 static_assert(cairn::communicator<cairn::fault_injecting<threads::rank>>);
 
 // Rank 1 of 2 has the fault; both make three calls and a broadcast. Returns what run throws.
@@ -62,7 +62,7 @@ TEST_CASE("fault_injecting: without a fault it is the communicator within") {
 
 TEST_CASE("fault_injecting: it has as many ranks on its machine as the one within") {
   of_two_machines spread;
-  cairn::loopback alone;
+  cairn::loopback::rank alone;
   CHECK(cairn::detail::ranks_here(cairn::fault_injecting(spread, {})) == 3);
   CHECK(cairn::detail::ranks_here(cairn::fault_injecting(alone, {})) == 1);
 }
@@ -90,7 +90,7 @@ TEST_CASE("fault_injecting: a delay beyond the deadline") {
 
 TEST_CASE("fault_injecting: a call that fails later is told by check, and by nothing else") {
   using kind = injected_fault::kind;
-  cairn::loopback alone;
+  cairn::loopback::rank alone;
   any_queue queue;
   std::vector<float> values(4);
   cairn::fault_injecting faulty(alone, {kind::fails_later, 1});
@@ -104,7 +104,7 @@ TEST_CASE("fault_injecting: a call that fails later is told by check, and by not
 
 TEST_CASE("fault_injecting: an exchange is a call that fails like the others") {
   using kind = injected_fault::kind;
-  cairn::loopback alone;
+  cairn::loopback::rank alone;
   std::vector<std::byte> own(3, std::byte{7}), all(3);
   const auto exchange = [&](auto& faulty) { faulty.exchange(own, all); };
   cairn::fault_injecting late(alone, {kind::late, 0, 1ms});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,26 @@ namespace {
 struct any_queue {};
 } // namespace
 
+TEST_CASE("loopback: a body runs once, with the only rank, and on this thread") {
+  const auto caller = std::this_thread::get_id();
+  int calls = 0;
+  cairn::loopback{}.run([&](cairn::loopback::rank& rank) {
+    ++calls;
+    CHECK(rank.rank() == 0);
+    CHECK(rank.size() == 1);
+    CHECK(std::this_thread::get_id() == caller);
+  });
+  CHECK(calls == 1);
+  CHECK(cairn::loopback{}.size() == 1);
+}
+
+TEST_CASE("loopback: what a body throws comes out as it is") {
+  CHECK_THROWS_WITH_AS(cairn::loopback{}.run([](cairn::loopback::rank&) { throw std::out_of_range("here"); }), "here",
+                       std::out_of_range);
+}
+
 TEST_CASE("loopback: every call is the identity") {
-  cairn::loopback communicator;
+  cairn::loopback::rank communicator;
   any_queue queue;
   CHECK(communicator.rank() == 0);
   CHECK(communicator.size() == 1);
@@ -39,7 +58,7 @@ TEST_CASE("loopback: every call is the identity") {
 }
 
 TEST_CASE("loopback: what it gives to all it gets") {
-  cairn::loopback communicator;
+  cairn::loopback::rank communicator;
   std::vector<std::byte> own{std::byte{1}, std::byte{2}}, all(2);
   communicator.exchange(own, all);
   CHECK(all == own);
@@ -47,17 +66,17 @@ TEST_CASE("loopback: what it gives to all it gets") {
 }
 
 TEST_CASE("loopback: a broadcast from a rank that does not exist is an error") {
-  cairn::loopback communicator;
+  cairn::loopback::rank communicator;
   any_queue queue;
   CHECK_THROWS_WITH_AS(static_cast<void>(communicator.broadcast(queue, {}, 1)),
                        "loopback: broadcast from rank 1, but the only rank is 0", cairn::error);
 }
 
 TEST_CASE("loopback: a pending can be empty, moved and waited for twice") {
-  cairn::loopback communicator;
+  cairn::loopback::rank communicator;
   any_queue queue;
   std::vector<float> values{1};
-  cairn::loopback::ticket pending;
+  cairn::loopback::rank::ticket pending;
   pending.wait(queue);
   auto other = communicator.all_reduce(queue, values);
   pending = std::move(other);
@@ -66,7 +85,7 @@ TEST_CASE("loopback: a pending can be empty, moved and waited for twice") {
 }
 
 TEST_CASE("loopback: an exception may pass a pending that was not waited for") {
-  cairn::loopback communicator;
+  cairn::loopback::rank communicator;
   any_queue queue;
   std::vector<float> values{1};
   const auto throws = [&] {
@@ -84,7 +103,7 @@ TEST_CASE("loopback: a debug build stops at a pending that was never waited for"
   if (child == 0) {
     std::signal(SIGABRT, SIG_DFL);
     std::fclose(stderr);
-    cairn::loopback communicator;
+    cairn::loopback::rank communicator;
     any_queue queue;
     std::vector<float> values{1};
     {

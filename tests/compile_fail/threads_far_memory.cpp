@@ -31,7 +31,7 @@ double learn(Communicator& rank, const std::vector<float>& images, const std::ve
   return train.step(images, labels);
 }
 #ifdef EXPECT_SUCCESS
-template double learn(loopback&, const std::vector<float>&, const std::vector<int>&);
+template double learn(loopback::rank&, const std::vector<float>&, const std::vector<int>&);
 #else
 template double learn(threads::rank&, const std::vector<float>&, const std::vector<int>&);
 #endif

@@ -27,7 +27,7 @@ struct training {
   std::array<std::vector<float>, 2> moments{std::vector<float>(40), std::vector<float>(40)};
   training_state now{
       .words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "MSELoss", "Adam(0.9)", "max_norm 0", "none"}};
-  loopback alone;
+  loopback::rank alone;
   cpu device;
 
   template <class F>
@@ -67,7 +67,7 @@ struct training {
   std::size_t micro_batches() const { return 0; }
   std::uint64_t steps() const { return now.steps; }
   void synchronize() {}
-  loopback& comm() { return alone; }
+  loopback::rank& comm() { return alone; }
   auto& compute() { return device.compute(); }
 };
 

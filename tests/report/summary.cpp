@@ -187,7 +187,7 @@ TEST_CASE("summary: of a stage with several outputs all are shown, and nothing t
 
 TEST_CASE("summary: with ddp each line says in which buckets its gradients leave") {
   // In the flat buffer: 64 + 16 numbers of the last Linear, 256 + 16 twice, 128 + 16 of the first; four bytes each.
-  const auto s = summary<ddp<Small, loopback, bucket_bytes<1088>>, 4>();
+  const auto s = summary<ddp<Small, loopback::rank, bucket_bytes<1088>>, 4>();
   REQUIRE(s.buckets.size() == 4);
   const std::string text = s.text();
   const auto bucket_of = [&text](const std::string& stage) {

@@ -31,11 +31,11 @@ struct shapes_only {
 // The messages are in tests/compile_fail/.
 TEST_CASE("checked_training: what fits has no diagnostic") {
   static_assert(names<nothing_wrong, Net>);
-  static_assert(names<nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback>, CrossEntropyLoss>);
+  static_assert(names<nothing_wrong, ddp<checkpoint<sqrt_n, Net>, loopback::rank>, CrossEntropyLoss>);
 }
 
 TEST_CASE("checked_training: each argument by itself, in the order in which one reads them") {
-  using Twice = ddp<ddp<Net, loopback>, loopback>;
+  using Twice = ddp<ddp<Net, loopback::rank>, loopback::rank>;
   static_assert(names<replicated_again<Twice>, Twice, int, int>);
   static_assert(names<checked_layer<int>, Sequential<Linear<4, 8>, int>, int>);
   static_assert(names<fourth_argument<int>, Net, MSELoss, SGD, int>);

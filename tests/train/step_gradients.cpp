@@ -21,7 +21,7 @@ using Net = Sequential<Linear<8, 16>, Linear<16, 8>>;
 template <class Plan>
 inline constexpr const auto& buckets = Plan::template buckets<1, Plan::fused>;
 template <class Plan>
-using gradients_for = step_gradients<Plan, buckets<Plan>, loopback, float, cpu>;
+using gradients_for = step_gradients<Plan, buckets<Plan>, loopback::rank, float, cpu>;
 
 } // namespace
 

@@ -62,9 +62,9 @@ TEST_CASE("training_options: a fused update has the same ones, but nothing to cl
 
 TEST_CASE("training_options: the threads are a rank's share of its machine, or as many as were asked for") {
   const std::size_t cores = detail::usable_cores();
-  const loopback alone;
+  const loopback::rank alone;
   CHECK(options{}.threads_beside(&alone) == cores);
-  CHECK(options{}.threads_beside<loopback>(nullptr) == cores);
+  CHECK(options{}.threads_beside<loopback::rank>(nullptr) == cores);
   const spread one_each{.all = 1000, .here = 1}, crowded{.all = 2000, .here = 1000};
   CHECK(options{}.threads_beside(&one_each) == cores);
   CHECK(options{}.threads_beside(&crowded) == (cores > 1000 ? cores / 1000 : 1));
@@ -77,11 +77,11 @@ TEST_CASE("training_options: a rank's device is the one of its place on its mach
     int local_rank() const { return 3; }
   };
   const told third{{.all = 8, .here = 4}};
-  const loopback alone;
+  const loopback::rank alone;
   CHECK(options{.threads = 2}.on_device(&seventh).threads == 2);
   CHECK(options{}.on_device(&seventh).ordinal == 2);
   CHECK(options{}.on_device(&third).ordinal == 3);
   CHECK(options{}.on_device(&alone).ordinal == 0);
-  CHECK(options{}.on_device<loopback>(nullptr).ordinal == 0);
+  CHECK(options{}.on_device<loopback::rank>(nullptr).ordinal == 0);
   CHECK(options{.ordinal = 7}.on_device(&third).ordinal == 7);
 }

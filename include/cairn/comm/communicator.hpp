@@ -109,6 +109,9 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //     without it they all do;
 //   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other.
 //
+// What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run and
+// threads{2}.run take the same body, with loopback::rank in place of threads::rank.
+//
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
 template <class C, class Queue = detail::queue_of_any_device>

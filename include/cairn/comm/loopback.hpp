@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <exception>
 #include <span>
@@ -16,9 +17,11 @@
 
 namespace cairn {
 
-// The communicator of a job with one rank: every call is the identity and is over at once. Forgetting to wait
-// is found here too, so that a program does not first fail on the day it gets a second rank.
-class loopback {
+namespace detail {
+
+// The communicator of a job with one rank, called loopback::rank: every call is the identity and is over at once. Forgetting
+// to wait is found here too, so that a program does not first fail on the day it gets a second rank.
+class loopback_rank {
 public:
   static constexpr std::string_view name = "loopback";
 
@@ -40,7 +43,7 @@ public:
     }
 
   private:
-    friend class loopback;
+    friend class loopback_rank;
     explicit ticket(bool open) : open_(open) {}
 
     bool open_ = false;
@@ -65,13 +68,32 @@ public:
   }
 
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
-    detail::check_exchange(name, own.size(), all.size(), 1);
+    check_exchange(name, own.size(), all.size(), 1);
     std::copy(own.begin(), own.end(), all.begin());
   }
   void check() {}
   void reserve(std::size_t) {}
 };
 
-static_assert(communicator<loopback>);
+static_assert(communicator<loopback_rank>);
+
+} // namespace detail
+
+// One rank alone: loopback{}.run([&](loopback::rank& rank) { … }) calls the body once, on the caller's thread, so that a body
+// for threads runs here too. What the body throws passes unchanged. A loopback::rank can also be made without it.
+//
+// loopback is no communicator itself: in C++ a class cannot have both a type and a function with the name rank.
+class loopback {
+public:
+  using rank = detail::loopback_rank;
+
+  int size() const { return 1; }
+
+  template <std::invocable<rank&> Body>
+  void run(Body&& body) const {
+    rank self;
+    body(self);
+  }
+};
 
 } // namespace cairn

@@ -68,7 +68,7 @@ namespace detail {
 template <class Model>
 struct replica {
   using model = Model;
-  using communicator_type = loopback;
+  using communicator_type = loopback::rank;
   using options = ddp_options<>;
   using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
   static constexpr bool distributed = false;

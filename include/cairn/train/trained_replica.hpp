@@ -281,7 +281,7 @@ protected:
   static constexpr std::uint64_t micro_batch_stride = 1U << 16;
 
   communicator_type* comm_ = nullptr;
-  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback> alone_{};
+  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback::rank> alone_{};
   options options_;
   program<T, queue> code_ = program_of<plan, T, queue>;
   updates<Optimizer, sum, Device> updates_;

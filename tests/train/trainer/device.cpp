@@ -76,7 +76,8 @@ template <class Trainer>
 std::string fault_of_fused_training() {
   typename Trainer::communicator_type comm;
   Trainer t = [&] {
-    if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback>) return Trainer{testing::momentum, {.seed = 3}};
+    if constexpr (std::is_same_v<typename Trainer::communicator_type, loopback::rank>)
+      return Trainer{testing::momentum, {.seed = 3}};
     else return Trainer{comm, testing::momentum, {.seed = 3}};
   }();
   recording::log& log = record_discards(t);
