@@ -108,7 +108,6 @@
 #include <mutex>
 #include <new>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -20265,7 +20264,7 @@ public:
   std::vector<std::size_t> outnumbered() const {
     const bool one_is_largest = size() > 1 && groups_[size() - 2].size() < groups_.back().size();
     std::vector<std::size_t> out(one_is_largest ? 0 : ranks_);
-    std::iota(out.begin(), out.end(), std::size_t{0});
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
     for (std::size_t group = 0; one_is_largest && group + 1 < size(); ++group)
       out.insert(out.end(), groups_[group].begin(), groups_[group].end());
     std::sort(out.begin(), out.end());
