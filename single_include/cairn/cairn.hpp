@@ -18834,6 +18834,37 @@ static_assert(optimizer<AdamW>);
 
 } // namespace cairn
 
+// cairn/train/wait_on_host.hpp
+
+namespace cairn::detail {
+
+// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
+// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
+template <class Queue, class Event, class Check>
+void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
+  if (queue.reached(event)) return;
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begun = clock::now();
+  while (!queue.reached(event)) {
+    check();
+    if (clock::now() - begun > deadline)
+      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
+                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
+    std::this_thread::yield();
+  }
+}
+
+// Where nothing else says how long a wait may last.
+inline constexpr std::chrono::milliseconds longest_wait{600'000};
+
+// Comes back when all that was put on the queue is done.
+template <class Queue>
+void finish_on_host(Queue& queue) {
+  wait_on_host(queue, queue.record(), longest_wait, [] {});
+}
+
+} // namespace cairn::detail
+
 // cairn/train/host_copy.hpp
 
 namespace cairn::detail {
@@ -18848,7 +18879,7 @@ public:
       copy_.resize(there.size());
       if (there.empty()) return;
       download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
-      device.compute().finish();
+      finish_on_host(device.compute());
     }
   }
 
@@ -18863,7 +18894,7 @@ public:
     if constexpr (!shares_memory<Device>) {
       if (there_.empty()) return;
       upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
-      device_.compute().finish();
+      finish_on_host(device_.compute());
     }
   }
 
@@ -19057,28 +19088,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/wait_on_host.hpp
-
-namespace cairn::detail {
-
-// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
-// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
-template <class Queue, class Event, class Check>
-void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
-  if (queue.reached(event)) return;
-  using clock = std::chrono::steady_clock;
-  const clock::time_point begun = clock::now();
-  while (!queue.reached(event)) {
-    check();
-    if (clock::now() - begun > deadline)
-      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
-                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
-    std::this_thread::yield();
-  }
-}
-
-} // namespace cairn::detail
-
 // cairn/train/working_copy.hpp
 
 namespace cairn::detail {
@@ -19200,12 +19209,9 @@ private:
 template <class Device>
 struct plain_wait {
   Device& device;
-  std::chrono::milliseconds deadline = longest_wait;
-
-  static constexpr std::chrono::milliseconds longest_wait{600'000};
 
   void operator()(const typename Device::event& event) const {
-    wait_on_host(device.compute(), event, deadline, [] {});
+    wait_on_host(device.compute(), event, longest_wait, [] {});
   }
 };
 
@@ -19381,7 +19387,7 @@ public:
       refuse<other_function<own, others>>();
     } else {
       // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
-      other.device_->compute().finish();
+      finish_on_host(other.device_->compute());
       std::vector<std::span<sum>> from;
       const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
       other.for_each(collect);
@@ -19390,7 +19396,7 @@ public:
         copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
       };
       for_each(take);
-      device_->compute().finish();
+      finish_on_host(device_->compute());
     }
   }
 
@@ -22285,7 +22291,7 @@ struct training_options {
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait
-  std::chrono::milliseconds deadline{600'000};                  // of a wait for such a device
+  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
   rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
   Loss loss{};                                                  // with other numbers than its defaults
@@ -22475,12 +22481,13 @@ protected:
         if (!q.is_frozen) updates_.add(q);
       });
   }
-  // What is on the queue works with memory that is about to be freed.
+  // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
+  // for; here nothing can be done about it.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        wait_for_all();
-      } catch (...) { // it is told where a step or a loss is asked for; here nothing can be done about it
+        waiting()(compute().record());
+      } catch (...) {
       }
     }
   }
@@ -23117,7 +23124,7 @@ public:
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
     if constexpr (is_apart) { // a step that failed is over, and of no interest any more
-      compute().finish();
+      detail::finish_on_host(compute());
       this->outcomes_.forget();
     }
     if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();

@@ -35,3 +35,11 @@ TEST_CASE("wait_on_host: a deadline ends it, and so does what is found meanwhile
   CHECK_THROWS_WITH_AS(detail::wait_on_host(never, 0, long_enough, [] { throw rank_lost("rank 3 is gone"); }), "rank 3 is gone",
                        rank_lost);
 }
+
+TEST_CASE("wait_on_host: all that is on a queue is waited for") {
+  struct two : slow {
+    int record() { return needed = 2, 0; }
+  } queue;
+  detail::finish_on_host(queue);
+  CHECK(queue.asked == 2);
+}

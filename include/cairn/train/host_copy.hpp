@@ -8,6 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/train/wait_on_host.hpp>
 
 namespace cairn::detail {
 
@@ -21,7 +22,7 @@ public:
       copy_.resize(there.size());
       if (there.empty()) return;
       download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
-      device.compute().finish();
+      finish_on_host(device.compute());
     }
   }
 
@@ -36,7 +37,7 @@ public:
     if constexpr (!shares_memory<Device>) {
       if (there_.empty()) return;
       upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
-      device_.compute().finish();
+      finish_on_host(device_.compute());
     }
   }
 

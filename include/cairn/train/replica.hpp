@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,12 +53,9 @@ private:
 template <class Device>
 struct plain_wait {
   Device& device;
-  std::chrono::milliseconds deadline = longest_wait;
-
-  static constexpr std::chrono::milliseconds longest_wait{600'000};
 
   void operator()(const typename Device::event& event) const {
-    wait_on_host(device.compute(), event, deadline, [] {});
+    wait_on_host(device.compute(), event, longest_wait, [] {});
   }
 };
 
@@ -235,7 +231,7 @@ public:
       refuse<other_function<own, others>>();
     } else {
       // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
-      other.device_->compute().finish();
+      finish_on_host(other.device_->compute());
       std::vector<std::span<sum>> from;
       const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
       other.for_each(collect);
@@ -244,7 +240,7 @@ public:
         copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
       };
       for_each(take);
-      device_->compute().finish();
+      finish_on_host(device_->compute());
     }
   }
 

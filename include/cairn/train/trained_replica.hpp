@@ -106,12 +106,13 @@ protected:
         if (!q.is_frozen) updates_.add(q);
       });
   }
-  // What is on the queue works with memory that is about to be freed.
+  // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
+  // for; here nothing can be done about it.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        wait_for_all();
-      } catch (...) { // it is told where a step or a loss is asked for; here nothing can be done about it
+        waiting()(compute().record());
+      } catch (...) {
       }
     }
   }

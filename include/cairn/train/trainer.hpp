@@ -171,7 +171,7 @@ public:
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
     if constexpr (is_apart) { // a step that failed is over, and of no interest any more
-      compute().finish();
+      detail::finish_on_host(compute());
       this->outcomes_.forget();
     }
     if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();

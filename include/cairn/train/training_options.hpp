@@ -13,6 +13,7 @@
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
+#include <cairn/train/wait_on_host.hpp>
 
 namespace cairn {
 
@@ -30,7 +31,7 @@ struct training_options {
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait
-  std::chrono::milliseconds deadline{600'000};                  // of a wait for such a device
+  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
   rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
   Loss loss{};                                                  // with other numbers than its defaults

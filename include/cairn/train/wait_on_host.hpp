@@ -25,4 +25,13 @@ void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds de
   }
 }
 
+// Where nothing else says how long a wait may last.
+inline constexpr std::chrono::milliseconds longest_wait{600'000};
+
+// Comes back when all that was put on the queue is done.
+template <class Queue>
+void finish_on_host(Queue& queue) {
+  wait_on_host(queue, queue.record(), longest_wait, [] {});
+}
+
 } // namespace cairn::detail
