@@ -20,7 +20,9 @@ public:
       if (its != groups_.end()) its->push_back(rank);
       else groups_.push_back({rank});
     }
-    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    // Insertion keeps the order of equals. (The standard's stable_sort of g++ 12 is a warning with clang 19.)
+    for (std::size_t i = 1; i < groups_.size(); ++i)
+      for (std::size_t k = i; k > 0 && groups_[k].size() < groups_[k - 1].size(); --k) groups_[k].swap(groups_[k - 1]);
   }
 
   std::size_t ranks() const { return ranks_; }
