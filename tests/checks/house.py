@@ -108,13 +108,19 @@ def compile_text(compiler, options, text, *arguments):
     return "" if result.returncode == 0 else "\n".join(result.stderr.splitlines()[:12]) or "the compiler failed"
 
 
+def cuda_flags(options):
+    """The flags as nvcc takes them: a folder of system headers is a word of its own."""
+    return [word for flag in options.flags
+            for word in (["-isystem", flag.removeprefix("-isystem")] if flag.startswith("-isystem") else [flag])]
+
+
 def compile_cuda(options, text, *arguments):
     """What nvcc says first about a text of CUDA, its warnings and those of its host compiler too; empty when it is content."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "text.cu"
         source.write_text(text)
         command = [nvcc(), "-std=c++20", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wconversion,-Wshadow,-Werror",
-                   *options.flags, *arguments, "-c", source, "-o", f"{folder}/made"]
+                   *cuda_flags(options), *arguments, "-c", source, "-o", f"{folder}/made"]
         result = subprocess.run(command, capture_output=True, text=True)
     return "" if result.returncode == 0 else "\n".join((result.stderr + result.stdout).splitlines()[:12]) or "nvcc failed"
 

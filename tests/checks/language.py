@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 
-from house import CUDA_HEADER, SPDX, component, cuda_headers, headers, nvcc, run, spread
+from house import CUDA_HEADER, SPDX, component, cuda_flags, cuda_headers, headers, nvcc, run, spread
 
 OLDER = {"g++": ["-U__GNUC__", "-D__GNUC__=10"], "clang": ["-U__clang_major__", "-D__clang_major__=13"]}
 
@@ -25,7 +25,8 @@ def says(compiler, options, header, *how):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "text.cu"
             source.write_text(text)
-            result = subprocess.run([compiler, *options.flags, *how, "-ptx", "-o", os.devnull, source], capture_output=True, text=True)
+            result = subprocess.run([compiler, *cuda_flags(options), *how, "-ptx", "-o", os.devnull, source],
+                                    capture_output=True, text=True)
         # What the host's preprocessor says it says for the device, and where there is no error for the host.
         lines = list(dict.fromkeys((result.stderr + result.stdout).splitlines()))
         return [line for line in lines if re.search(r"\berror: ", line)], lines
