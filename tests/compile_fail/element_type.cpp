@@ -12,13 +12,13 @@
 
 using namespace cairn;
 
-#ifdef EXPECT_SUCCESS
-using number = bfloat16;
-#else
-using number = long double;
-#endif
+using Net = Sequential<Linear<784, 10>>;
 
 double learn(const std::vector<float>& images, const std::vector<int>& labels) {
-  trainer<Sequential<Linear<784, 10>>, CrossEntropyLoss, SGD, batch<32>, number> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
+#ifdef EXPECT_SUCCESS
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>, bfloat16> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
+#else
+  trainer<Net, CrossEntropyLoss, SGD, batch<32>, long double> train{SGD{.learning_rate = 0.1}, {.seed = 7}};
+#endif
   return train.step(images, labels);
 }
