@@ -10742,7 +10742,11 @@ CAIRN_KERNELS_END
 #error "cairn/ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas"
 #else
 
+// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the word would mean two things.
+#pragma push_macro("bfloat16")
+#define bfloat16 bfloat16_of_openblas
 #include <cblas.h>
+#pragma pop_macro("bfloat16")
 
 CAIRN_KERNELS_BEGIN
 
@@ -20259,7 +20263,9 @@ public:
       if (its != groups_.end()) its->push_back(rank);
       else groups_.push_back({rank});
     }
-    std::stable_sort(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    // Insertion keeps the order of equals. (The standard's stable_sort of g++ 12 is a warning with clang 19.)
+    for (std::size_t i = 1; i < groups_.size(); ++i)
+      for (std::size_t k = i; k > 0 && groups_[k].size() < groups_[k - 1].size(); --k) groups_[k].swap(groups_[k - 1]);
   }
 
   std::size_t ranks() const { return ranks_; }
@@ -23012,25 +23018,25 @@ public:
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, options given = {})
+  explicit trainer(const Optimizer& optimizer, const options& given = {})
     requires(!distribution::distributed)
-      : base(base::made_device(given, nullptr), nullptr, optimizer, std::move(given)) {}
+      : base(base::made_device(given, nullptr), nullptr, optimizer, given) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
+  explicit trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
     requires(distribution::distributed)
-      : base(base::made_device(given, &comm), &comm, optimizer, std::move(given)) {
+      : base(base::made_device(given, &comm), &comm, optimizer, given) {
     this->meet();
   }
 
   // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
   // `threads` and `ordinal` are its own.
-  explicit trainer(Device& shared, Optimizer optimizer, options given = {})
+  explicit trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
     requires(!distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, std::move(given)) {}
-  explicit trainer(Device& shared, communicator_type& comm, Optimizer optimizer, options given = {})
+      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, given) {}
+  explicit trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
     requires(distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, std::move(given)) {
+      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, given) {
     this->meet();
   }
 

@@ -40,6 +40,8 @@ struct digits {
 };
 auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 
+auto reading_ahead(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}}; }
+
 // Notes which members were called, and what the run was then.
 struct recorded {
   std::vector<std::string> calls;
@@ -180,7 +182,7 @@ TEST_CASE("fit: on a device whose work is done later, with a loader that fills i
   const digits d(50);
   const auto history = [&]<class Device>(std::type_identity<Device>, std::size_t together) {
     trainer<Net, CrossEntropyLoss, SGD, batch<8>, float, Device> t{SGD{.learning_rate = 0.1}, {.seed = 3}};
-    loader batches{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}};
+    auto batches = reading_ahead(d);
     recorded seen;
     const fit_result all = fit(t, batches, {.max_epochs = 3, .accumulate_grad_batches = together, .handle_signals = false}, seen);
     return std::pair{all.history, seen.losses};

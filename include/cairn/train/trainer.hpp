@@ -59,25 +59,25 @@ public:
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // One process, one rank.
-  explicit trainer(Optimizer optimizer, options given = {})
+  explicit trainer(const Optimizer& optimizer, const options& given = {})
     requires(!distribution::distributed)
-      : base(base::made_device(given, nullptr), nullptr, optimizer, std::move(given)) {}
+      : base(base::made_device(given, nullptr), nullptr, optimizer, given) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, Optimizer optimizer, options given = {})
+  explicit trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
     requires(distribution::distributed)
-      : base(base::made_device(given, &comm), &comm, optimizer, std::move(given)) {
+      : base(base::made_device(given, &comm), &comm, optimizer, given) {
     this->meet();
   }
 
   // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
   // `threads` and `ordinal` are its own.
-  explicit trainer(Device& shared, Optimizer optimizer, options given = {})
+  explicit trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
     requires(!distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, std::move(given)) {}
-  explicit trainer(Device& shared, communicator_type& comm, Optimizer optimizer, options given = {})
+      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, given) {}
+  explicit trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
     requires(distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, std::move(given)) {
+      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, given) {
     this->meet();
   }
 

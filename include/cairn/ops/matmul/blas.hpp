@@ -11,7 +11,11 @@
 #include <cstddef>
 #include <span>
 
+// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the word would mean two things.
+#pragma push_macro("bfloat16")
+#define bfloat16 bfloat16_of_openblas
 #include <cblas.h>
+#pragma pop_macro("bfloat16")
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/matmul/finish_row.hpp>
