@@ -41,7 +41,7 @@ using plan = blueprint_of<Net, 4, T>;
 template <class Net, class T>
 using copy_of = working_copy<plan<Net, T>, T, cpu>;
 
-std::vector<float> numbers(std::size_t count, float first) {
+std::vector<float> numbers_from(std::size_t count, float first) {
   std::vector<float> out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = first + static_cast<float>(i) / 300;
   return out;
@@ -78,14 +78,14 @@ TEST_CASE("working_copy: of bfloat16 it has the parameters, those of frozen bloc
   static_assert(whole::parameter_block == 2 * 64 && whole::state_block == 64);
   static_assert(copy_of<Frozen, bfloat16>::bytes == (128 + 64) * 2 + 64 + 2 * 64);
   static_assert(copy_of<Learnt, bfloat16>::bytes == 64 * 2 + 64 + 64);
-  const std::vector<float> learnt = numbers(whole::parameter_block, 1), kept = numbers(whole::state_block, 2);
+  const std::vector<float> learnt = numbers_from(whole::parameter_block, 1), kept = numbers_from(whole::state_block, 2);
   frame<bfloat16> f;
   own.lend_parameters(device.compute(), f, learnt.data(), kept.data());
   CHECK(are_rounded(f.parameters, learnt));
   CHECK(are_rounded(f.frozen_parameters(0), kept));
   CHECK(f.frozen_parameters(32) == f.frozen_parameters(0) + 32);
 
-  const std::vector<float> rows = numbers(15, 3);
+  const std::vector<float> rows = numbers_from(15, 3);
   const std::size_t offset = 0;
   const tensors<const float> inputs{reinterpret_cast<const std::byte*>(rows.data()), &offset};
   CHECK(are_rounded(own.lend_inputs(device.compute(), 3, inputs)[0], rows));
@@ -100,7 +100,7 @@ TEST_CASE("working_copy: integers are read where the program has them, beside in
   cpu device({.threads = 1});
   copy_of<Net, bfloat16> own(device);
   const std::vector<std::int32_t> tokens{1, 2, 3, 4};
-  const std::vector<float> rows = numbers(6, 1);
+  const std::vector<float> rows = numbers_from(6, 1);
   const std::size_t offsets[] = {0,
                                  reinterpret_cast<std::uintptr_t>(rows.data()) - reinterpret_cast<std::uintptr_t>(tokens.data())};
   const tensors<const float> inputs{reinterpret_cast<const std::byte*>(tokens.data()), offsets};
