@@ -160,6 +160,7 @@ public:
   }
 
   const forgets forgotten;
+  bool is_forgetful = false; // by now
 
 private:
   struct item {
@@ -186,7 +187,7 @@ public:
   event record() { return all_->record(number_); }
   void wait(const event& e) { all_->wait(number_, e); }
   bool reached(const event& e) {
-    if (all_->forgotten == forgets::to_wait_for_anything) return true;
+    if (all_->forgotten == forgets::to_wait_for_anything && all_->is_forgetful) return true;
     all_->run_some();
     return all_->is_over(e);
   }
@@ -223,6 +224,9 @@ public:
   device_that(const device_that&) = delete;
   device_that& operator=(const device_that&) = delete;
   ~device_that() { unfinished += all_->is_idle() ? 0 : 1; }
+
+  // What it forgets it forgets only when it is told to, as nothing could be set up otherwise.
+  void forget(bool from_now_on) { all_->is_forgetful = from_now_on; }
 
   queue& compute() { return compute_; }
   queue& transfers() { return transfers_; }
