@@ -19270,8 +19270,6 @@ public:
     if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
     else return 1;
   }
-  memory& parameter_memory() { return parameters_; }
-  memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
   std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
   std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
@@ -19290,7 +19288,7 @@ public:
     walk_parameters<true>(code(), all, f);
   }
 
-  // Everything of a frame that the whole network shares, without or with its inputs.
+  // Everything of a frame that the whole network shares, without its inputs.
   frame<T> lend(std::size_t rows, pass why) {
     frame<T> f;
     f.rows = rows;
@@ -19301,45 +19299,33 @@ public:
     f.why = why;
     return f;
   }
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
-    requires(!is_apart)
-  {
-    inputs_.take(inputs);
-    return lend_taken(rows, why);
-  }
-  // The same with inputs that go through a slot, which the caller has turned to; write(bytes) fills the rest of it.
-  template <step_inputs Inputs, class Write>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
-    requires is_apart
-  {
-    taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-    write(slots_.here() + taken_inputs<plan, T>::bytes);
-    slots_.send();
-    inputs_.take_copied(slots_.there());
-    return lend_taken(rows, why);
+  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
+  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
+  template <step_inputs Inputs, class Wait, class Write, class F>
+  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, [[maybe_unused]] const Wait& wait,
+                   [[maybe_unused]] const Write& write, const F& f) {
+    if constexpr (is_apart) {
+      slots_.turn(wait);
+      const typename staging_slots<Device>::use in_use(slots_);
+      taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
+      write(slots_.here() + taken_inputs<plan, T>::bytes);
+      slots_.send();
+      inputs_.take_copied(slots_.there());
+      return f(lend_taken(rows, why));
+    } else {
+      inputs_.take(inputs);
+      return f(lend_taken(rows, why));
+    }
   }
   const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
-  auto& slots() { return slots_; }
-
-  frame<T> lend_taken(std::size_t rows, pass why) {
-    frame<T> f = lend(rows, why);
-    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
-    f.constants = inputs_.constants_taken();
-    return f;
-  }
 
   // The first output of these samples in evaluation mode, on the device and in the arena; `where` is for errors.
   template <step_inputs Inputs, class Wait>
   tensor_view<const T> evaluate(const Inputs& inputs, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    if constexpr (is_apart) {
-      slots_.turn(wait);
-      const typename staging_slots<Device>::use in_use(slots_);
-      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate, [](std::byte*) {}));
-    } else {
-      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate));
-    }
+    with_inputs(
+        rows, inputs, pass::evaluate, wait, [](std::byte*) {},
+        [this](const frame<T>& lent) { run_forward(code(), device_->compute(), lent); });
     return evaluated(rows);
   }
   tensor_view<const T> evaluated(std::size_t rows) {
@@ -19408,6 +19394,13 @@ public:
   friend class replica_of;
 
 private:
+  frame<T> lend_taken(std::size_t rows, pass why) {
+    frame<T> f = lend(rows, why);
+    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
+    f.constants = inputs_.constants_taken();
+    return f;
+  }
+
   struct no_slots {};
   using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
   static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {
@@ -22154,8 +22147,6 @@ public:
     }
   }
 
-  // The number of the next micro-batch.
-  std::uint64_t next() const { return next_; }
   outcome& latest() { return all_[(next_ - 1) % count]; }
 
   // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
@@ -22180,22 +22171,14 @@ public:
     o.is_open = false;
     losses_[o.call % kept] = o.told().loss;
   }
-  // Settles the oldest of what is open, if settle(outcome) says that it is over.
-  template <class Settle>
-  void settle_one(const Settle& settle) {
+  // Calls settle(outcome) of what is open, the oldest first, as long as may(outcome) says so.
+  template <class May, class Settle>
+  void settle(const May& may, const Settle& settle) {
     for (std::size_t i = 0; i < count; ++i) {
       outcome& o = all_[(next_ + i) % count];
       if (!o.is_open) continue;
+      if (!may(o)) return;
       settle(o);
-      return;
-    }
-  }
-  // Settles what is open, the older one first.
-  template <class Settle>
-  void settle_all(const Settle& settle) {
-    for (std::size_t i = 0; i < count; ++i) {
-      outcome& o = all_[(next_ + i) % count];
-      if (o.is_open) settle(o);
     }
   }
 
@@ -22418,15 +22401,17 @@ private:
 
 namespace cairn::detail {
 
+template <class Model, class Batch, class T, class Device>
+using owner_in_training =
+    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
+                  typename replica<Model>::model, T, Device, true>;
+
 // A replica in training, without its steps: what it has besides the replica, how it tells the program of work that may still be
 // going on, and what it has in common with the other ranks.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trained_replica
-    : public replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
-                           typename replica<Model>::model, T, Device, true> {
+class trained_replica : public owner_in_training<Model, Batch, T, Device> {
   using distribution = replica<Model>;
-  using base = replica_owner<blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>,
-                             typename distribution::model, T, Device, true>;
+  using base = owner_in_training<Model, Batch, T, Device>;
 
 public:
   using base::buffers, base::parameters;
@@ -22577,12 +22562,7 @@ protected:
   {
     auto* const me = static_cast<trained_replica*>(self);
     if (wait && me->outcomes_.is_open(call)) me->wait_for_all();
-    for (std::size_t i = 0; !wait && i < 2; ++i) // the older one first, if both are over
-      me->outcomes_.settle_one([me](auto& o) {
-        const bool over = me->compute().reached(o.done);
-        if (over) me->settle(o);
-        return over;
-      });
+    me->outcomes_.settle([me](auto& o) { return me->compute().reached(o.done); }, [me](auto& o) { me->settle(o); });
     is_there = !me->outcomes_.is_open(call);
     return is_there ? me->outcomes_.loss_of(call) : 0;
   }
@@ -22612,7 +22592,7 @@ protected:
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
     if constexpr (is_apart) {
-      outcomes_.settle_all([this](auto& o) { this->settle(o); });
+      outcomes_.settle([](auto&) { return true; }, [this](auto& o) { this->settle(o); });
       waiting()(compute().record());
     }
   }
@@ -22638,19 +22618,20 @@ protected:
     }
   }
 
+  // Where ops find what judges the outputs of the inputs that were just lent. `loss` is a place for it where the host shares
+  // memory; elsewhere it is that of the latest outcome.
+  judged_at judged([[maybe_unused]] double& loss) {
+    if constexpr (is_apart)
+      return {
+          .targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &outcomes_.latest().numbers()->loss};
+    else return {.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
+  }
+  // A micro-batch or an evaluation begins.
+  void begin_outcome() {
+    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); });
+  }
+
   // What the forward pass of the next micro-batch works with.
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
-    requires(!is_apart)
-  {
-    return with_random(replica_.lend(rows, inputs, why));
-  }
-  template <step_inputs Inputs, class Write>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
-    requires is_apart
-  {
-    return with_random(replica_.lend(rows, inputs, why, write));
-  }
   frame<T> with_random(frame<T> lent) {
     const auto ranks = static_cast<std::uint64_t>(comm().size());
     const auto rank = static_cast<std::uint64_t>(comm().rank());
@@ -22730,8 +22711,8 @@ protected:
   using base::base;
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
-  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::lend, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_, base::loss_constants_;
+  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
+  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -22767,21 +22748,15 @@ private:
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
-    if constexpr (!is_apart) {
+    this->begin_outcome();
+    const auto write = [&](std::byte* to) {
+      judge.write(rows_, to);
+      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+    };
+    return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
       double loss = 0;
-      const judged_at at{.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
-      return on_device(lend(rows_, inputs, pass::forward), at, judge, is_last, watch);
-    } else {
-      auto& o = outcomes_.begin([this](auto& before) { this->settle(before); });
-      replica_.slots().turn(waiting());
-      const typename staging_slots<Device>::use in_use(replica_.slots());
-      const frame<T> lent = lend(rows_, inputs, pass::forward, [&](std::byte* to) {
-        judge.write(rows_, to);
-        if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
-      });
-      const judged_at at{.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss};
-      return on_device(lent, at, judge, is_last, watch);
-    }
+      return on_device(this->with_random(lent), this->judged(loss), judge, is_last, watch);
+    });
   }
 
   // Everything of a micro-batch that is put on the queue, up to the update.
@@ -23077,13 +23052,9 @@ public:
   template <step_inputs Inputs>
   owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    if constexpr (is_apart) {
-      replica_.slots().turn(this->waiting());
-      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
-      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute, [](std::byte*) {}));
-    } else {
-      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
-    }
+    replica_.with_inputs(
+        rows, inputs, pass::recompute, this->waiting(), [](std::byte*) {},
+        [this](const detail::frame<T>& lent) { detail::run_forward(code_, compute(), this->with_random(lent)); });
     const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
     return replica_.fetched(replica_.shown(made), this->waiting());
   }
@@ -23150,25 +23121,22 @@ public:
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
     const std::size_t rows = judge.rows(inputs, where);
-    double loss = 0;
-    if constexpr (is_apart) {
-      auto& o = this->outcomes_.begin([this](auto& before) { this->settle(before); });
-      replica_.slots().turn(this->waiting());
-      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
-      const auto lent = replica_.lend(rows, inputs, pass::evaluate, [&](std::byte* to) { judge.write(rows, to); });
+    this->begin_outcome();
+    const auto write = [&](std::byte* to) { judge.write(rows, to); };
+    return replica_.with_inputs(rows, inputs, pass::evaluate, this->waiting(), write, [&](const detail::frame<T>& lent) {
       detail::run_forward(replica_.code(), compute(), lent);
-      const tensor_view<const T> there = replica_.evaluated(rows);
-      const auto outputs = replica_.fetched(replica_.shown(there), this->waiting());
-      judge(rows, there.data(), nullptr,
-            {.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss});
-      loss = this->loss_now({});
-      f(tensor_view<const sum>{outputs.data(), rows, output_shape}, loss);
-    } else {
-      const tensor_view<const T> outputs = replica_.evaluate(inputs, where, this->waiting());
-      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<sum>(options_.loss).data(), .loss = &loss});
-      f(replica_.shown(outputs), loss);
-    }
-    return loss;
+      const tensor_view<const T> made = replica_.evaluated(rows);
+      const tensor_view<const sum> outputs = replica_.shown(made);
+      double loss = 0;
+      const detail::judged_at at = this->judged(loss);
+      judge(rows, made.data(), nullptr, at);
+      loss = this->loss_now(at);
+      if constexpr (is_apart) {
+        const owned_tensor<sum> own = replica_.fetched(outputs, this->waiting());
+        f(tensor_view<const sum>(own), loss);
+      } else f(outputs, loss);
+      return loss;
+    });
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -23279,7 +23247,7 @@ private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::loss_constants_, base::options_, base::rate_was_set_, base::replica_;
+  using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.

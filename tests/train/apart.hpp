@@ -30,9 +30,6 @@
 
 namespace apart {
 
-// What a broken device or program would do: a test shows of each that it is found.
-enum class forgets : unsigned char { nothing, to_wait_for_anything, to_spoil };
-
 // All blocks of all devices: the address that the host knows, and how far from it the ops find the bytes.
 class address_book {
 public:
@@ -123,7 +120,7 @@ class schedule {
 public:
   using op = std::function<void(cairn::cpu::queue&)>;
 
-  explicit schedule(std::uint64_t seed, forgets f) : forgotten(f), random_(seed) {}
+  explicit schedule(std::uint64_t seed) : random_(seed) {}
 
   std::size_t add_queue() { return lines_.emplace_back(), lines_.size() - 1; }
   void put(std::size_t queue, op work) { lines_[queue].waiting.push_back({std::move(work), {}, false}); }
@@ -159,8 +156,7 @@ public:
       if (!run_one()) throw std::logic_error("apart: the queues wait for each other");
   }
 
-  const forgets forgotten;
-  bool is_forgetful = false; // by now
+  bool forgets = false; // to wait: it tells the host that everything is done
 
 private:
   struct item {
@@ -187,14 +183,13 @@ public:
   event record() { return all_->record(number_); }
   void wait(const event& e) { all_->wait(number_, e); }
   bool reached(const event& e) {
-    if (all_->forgotten == forgets::to_wait_for_anything && all_->is_forgetful) return true;
+    if (all_->forgets) return true;
     all_->run_some();
     return all_->is_over(e);
   }
   void finish() { all_->run_until(record()); }
 
   void put(schedule::op work) { all_->put(number_, std::move(work)); }
-  bool spoils() const { return all_->forgotten != forgets::to_spoil; }
   const std::shared_ptr<schedule>& all() const { return all_; }
 
 private:
@@ -207,8 +202,7 @@ struct counters {
   std::size_t bytes = 0, calls = 0, staging_bytes = 0, staging_calls = 0;
 };
 
-template <forgets Forgets = forgets::nothing>
-class device_that {
+class device {
 public:
   using memory = apart::memory;
   using host_memory = cairn::cpu::memory;
@@ -220,13 +214,13 @@ public:
   // Ops that were never done when their device went.
   static inline std::atomic<std::size_t> unfinished{0};
 
-  explicit device_that(const cairn::device_options&) {}
-  device_that(const device_that&) = delete;
-  device_that& operator=(const device_that&) = delete;
-  ~device_that() { unfinished += all_->is_idle() ? 0 : 1; }
+  explicit device(const cairn::device_options&) {}
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+  ~device() { unfinished += all_->is_idle() ? 0 : 1; }
 
-  // What it forgets it forgets only when it is told to, as nothing could be set up otherwise.
-  void forget(bool from_now_on) { all_->is_forgetful = from_now_on; }
+  // A mistake on purpose: while it forgets, the host waits for nothing.
+  void forget(bool from_now_on) { all_->forgets = from_now_on; }
 
   queue& compute() { return compute_; }
   queue& transfers() { return transfers_; }
@@ -244,11 +238,10 @@ public:
   counters counted{};
 
 private:
-  std::shared_ptr<schedule> all_ = std::make_shared<schedule>(seed.load(), Forgets);
+  std::shared_ptr<schedule> all_ = std::make_shared<schedule>(seed.load());
   queue compute_{all_};
   queue transfers_{all_};
 };
-using device = device_that<>;
 
 static_assert(cairn::device<device>);
 

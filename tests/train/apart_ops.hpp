@@ -131,15 +131,15 @@ void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... 
 }
 template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {
-  q.put([=, spoils = q.spoils()](cairn::cpu::queue&) {
+  q.put([=](cairn::cpu::queue&) {
     std::memcpy(at(to), from, count * sizeof(T));
     if constexpr (std::is_same_v<T, std::byte>) // a slot; other uploads are of memory that is somebody's
-      if (spoils) std::memset(const_cast<T*>(from), 0xFF, count * sizeof(T));
+      std::memset(const_cast<T*>(from), 0xFF, count * sizeof(T));
   });
 }
 template <class T>
 void download(queue& q, std::size_t count, T* to, const T* from) {
-  if (q.spoils()) std::memset(to, 0xFF, count * sizeof(T)); // NaN
+  std::memset(to, 0xFF, count * sizeof(T)); // NaN
   q.put([=](cairn::cpu::queue&) { std::memcpy(to, at(from), count * sizeof(T)); });
 }
 

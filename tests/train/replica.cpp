@@ -32,13 +32,15 @@ TEST_CASE("replica: without training there is no schedule of a training step") {
 TEST_CASE("replica: it lends what the whole network shares, and the inputs where the caller has them") {
   replica<true> own({}, seed{1}, 0);
   const std::vector<float> x(3 * 10, 1.0F);
-  const detail::frame<float> lent = own.lend(replica<true>::rows_of(x, "here"), x, pass::evaluate);
-  CHECK(lent.rows == 3);
-  CHECK(lent.inputs[0] == x.data());
-  CHECK(!lent.constants);
-  CHECK(lent.parameters == own.parameters().data());
-  CHECK(lent.buffers == own.buffers().data());
-  CHECK(lent.workspace == own.arena_memory().data());
-  CHECK(lent.why == pass::evaluate);
+  const auto nothing = [](auto&&...) {};
+  own.with_inputs(replica<true>::rows_of(x, "here"), x, pass::evaluate, nothing, nothing, [&](const detail::frame<float>& lent) {
+    CHECK(lent.rows == 3);
+    CHECK(lent.inputs[0] == x.data());
+    CHECK(!lent.constants);
+    CHECK(lent.parameters == own.parameters().data());
+    CHECK(lent.buffers == own.buffers().data());
+    CHECK(lent.workspace == own.arena_memory().data());
+    CHECK(lent.why == pass::evaluate);
+  });
   CHECK(!own.lend(3, pass::forward).inputs);
 }

@@ -34,15 +34,15 @@ TEST_CASE("step_outcomes: what a step tells is settled before its place is used 
   CHECK(settled == std::vector<std::uint64_t>{0, 1, 2});
   CHECK(all.loss_of(2) == 12);
   CHECK(all.is_open(3));
-  all.settle_one(settle);
+  all.settle([](auto& o) { return o.call == 3; }, settle);
   CHECK(settled.back() == 3);
   CHECK_FALSE(all.is_open(3));
-  all.settle_all(settle);
+  all.settle([](auto&) { return true; }, settle);
   CHECK(all.loss_of(4) == 14);
 
   all.end(device.compute(), all.begin(settle), nullptr);
   all.forget();
-  all.settle_all(settle);
+  all.settle([](auto&) { return true; }, settle);
   CHECK(settled.size() == 5);
   device.compute().finish();
 }

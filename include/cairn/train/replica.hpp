@@ -110,8 +110,6 @@ public:
     if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
     else return 1;
   }
-  memory& parameter_memory() { return parameters_; }
-  memory& buffer_memory() { return buffers_; }
   memory& arena_memory() { return arena_; }
   std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
   std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
@@ -130,7 +128,7 @@ public:
     walk_parameters<true>(code(), all, f);
   }
 
-  // Everything of a frame that the whole network shares, without or with its inputs.
+  // Everything of a frame that the whole network shares, without its inputs.
   frame<T> lend(std::size_t rows, pass why) {
     frame<T> f;
     f.rows = rows;
@@ -141,45 +139,33 @@ public:
     f.why = why;
     return f;
   }
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
-    requires(!is_apart)
-  {
-    inputs_.take(inputs);
-    return lend_taken(rows, why);
-  }
-  // The same with inputs that go through a slot, which the caller has turned to; write(bytes) fills the rest of it.
-  template <step_inputs Inputs, class Write>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
-    requires is_apart
-  {
-    taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-    write(slots_.here() + taken_inputs<plan, T>::bytes);
-    slots_.send();
-    inputs_.take_copied(slots_.there());
-    return lend_taken(rows, why);
+  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
+  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
+  template <step_inputs Inputs, class Wait, class Write, class F>
+  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, [[maybe_unused]] const Wait& wait,
+                   [[maybe_unused]] const Write& write, const F& f) {
+    if constexpr (is_apart) {
+      slots_.turn(wait);
+      const typename staging_slots<Device>::use in_use(slots_);
+      taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
+      write(slots_.here() + taken_inputs<plan, T>::bytes);
+      slots_.send();
+      inputs_.take_copied(slots_.there());
+      return f(lend_taken(rows, why));
+    } else {
+      inputs_.take(inputs);
+      return f(lend_taken(rows, why));
+    }
   }
   const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
-  auto& slots() { return slots_; }
-
-  frame<T> lend_taken(std::size_t rows, pass why) {
-    frame<T> f = lend(rows, why);
-    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
-    f.constants = inputs_.constants_taken();
-    return f;
-  }
 
   // The first output of these samples in evaluation mode, on the device and in the arena; `where` is for errors.
   template <step_inputs Inputs, class Wait>
   tensor_view<const T> evaluate(const Inputs& inputs, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    if constexpr (is_apart) {
-      slots_.turn(wait);
-      const typename staging_slots<Device>::use in_use(slots_);
-      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate, [](std::byte*) {}));
-    } else {
-      run_forward(code(), device_->compute(), lend(rows, inputs, pass::evaluate));
-    }
+    with_inputs(
+        rows, inputs, pass::evaluate, wait, [](std::byte*) {},
+        [this](const frame<T>& lent) { run_forward(code(), device_->compute(), lent); });
     return evaluated(rows);
   }
   tensor_view<const T> evaluated(std::size_t rows) {
@@ -248,6 +234,13 @@ public:
   friend class replica_of;
 
 private:
+  frame<T> lend_taken(std::size_t rows, pass why) {
+    frame<T> f = lend(rows, why);
+    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
+    f.constants = inputs_.constants_taken();
+    return f;
+  }
+
   struct no_slots {};
   using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
   static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {

@@ -60,8 +60,6 @@ public:
     }
   }
 
-  // The number of the next micro-batch.
-  std::uint64_t next() const { return next_; }
   outcome& latest() { return all_[(next_ - 1) % count]; }
 
   // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
@@ -86,22 +84,14 @@ public:
     o.is_open = false;
     losses_[o.call % kept] = o.told().loss;
   }
-  // Settles the oldest of what is open, if settle(outcome) says that it is over.
-  template <class Settle>
-  void settle_one(const Settle& settle) {
+  // Calls settle(outcome) of what is open, the oldest first, as long as may(outcome) says so.
+  template <class May, class Settle>
+  void settle(const May& may, const Settle& settle) {
     for (std::size_t i = 0; i < count; ++i) {
       outcome& o = all_[(next_ + i) % count];
       if (!o.is_open) continue;
+      if (!may(o)) return;
       settle(o);
-      return;
-    }
-  }
-  // Settles what is open, the older one first.
-  template <class Settle>
-  void settle_all(const Settle& settle) {
-    for (std::size_t i = 0; i < count; ++i) {
-      outcome& o = all_[(next_ + i) % count];
-      if (o.is_open) settle(o);
     }
   }
 

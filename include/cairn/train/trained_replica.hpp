@@ -37,15 +37,17 @@
 
 namespace cairn::detail {
 
+template <class Model, class Batch, class T, class Device>
+using owner_in_training =
+    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
+                  typename replica<Model>::model, T, Device, true>;
+
 // A replica in training, without its steps: what it has besides the replica, how it tells the program of work that may still be
 // going on, and what it has in common with the other ranks.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trained_replica
-    : public replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
-                           typename replica<Model>::model, T, Device, true> {
+class trained_replica : public owner_in_training<Model, Batch, T, Device> {
   using distribution = replica<Model>;
-  using base = replica_owner<blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>,
-                             typename distribution::model, T, Device, true>;
+  using base = owner_in_training<Model, Batch, T, Device>;
 
 public:
   using base::buffers, base::parameters;
@@ -196,12 +198,7 @@ protected:
   {
     auto* const me = static_cast<trained_replica*>(self);
     if (wait && me->outcomes_.is_open(call)) me->wait_for_all();
-    for (std::size_t i = 0; !wait && i < 2; ++i) // the older one first, if both are over
-      me->outcomes_.settle_one([me](auto& o) {
-        const bool over = me->compute().reached(o.done);
-        if (over) me->settle(o);
-        return over;
-      });
+    me->outcomes_.settle([me](auto& o) { return me->compute().reached(o.done); }, [me](auto& o) { me->settle(o); });
     is_there = !me->outcomes_.is_open(call);
     return is_there ? me->outcomes_.loss_of(call) : 0;
   }
@@ -231,7 +228,7 @@ protected:
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
     if constexpr (is_apart) {
-      outcomes_.settle_all([this](auto& o) { this->settle(o); });
+      outcomes_.settle([](auto&) { return true; }, [this](auto& o) { this->settle(o); });
       waiting()(compute().record());
     }
   }
@@ -257,19 +254,20 @@ protected:
     }
   }
 
+  // Where ops find what judges the outputs of the inputs that were just lent. `loss` is a place for it where the host shares
+  // memory; elsewhere it is that of the latest outcome.
+  judged_at judged([[maybe_unused]] double& loss) {
+    if constexpr (is_apart)
+      return {
+          .targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &outcomes_.latest().numbers()->loss};
+    else return {.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
+  }
+  // A micro-batch or an evaluation begins.
+  void begin_outcome() {
+    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); });
+  }
+
   // What the forward pass of the next micro-batch works with.
-  template <step_inputs Inputs>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why)
-    requires(!is_apart)
-  {
-    return with_random(replica_.lend(rows, inputs, why));
-  }
-  template <step_inputs Inputs, class Write>
-  frame<T> lend(std::size_t rows, const Inputs& inputs, pass why, const Write& write)
-    requires is_apart
-  {
-    return with_random(replica_.lend(rows, inputs, why, write));
-  }
   frame<T> with_random(frame<T> lent) {
     const auto ranks = static_cast<std::uint64_t>(comm().size());
     const auto rank = static_cast<std::uint64_t>(comm().rank());

@@ -118,13 +118,9 @@ public:
   template <step_inputs Inputs>
   owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    if constexpr (is_apart) {
-      replica_.slots().turn(this->waiting());
-      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
-      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute, [](std::byte*) {}));
-    } else {
-      detail::run_forward(code_, compute(), this->lend(rows, inputs, pass::recompute));
-    }
+    replica_.with_inputs(
+        rows, inputs, pass::recompute, this->waiting(), [](std::byte*) {},
+        [this](const detail::frame<T>& lent) { detail::run_forward(code_, compute(), this->with_random(lent)); });
     const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
     return replica_.fetched(replica_.shown(made), this->waiting());
   }
@@ -191,25 +187,22 @@ public:
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     const judged_by_loss<Targets> judge{*this, targets};
     const std::size_t rows = judge.rows(inputs, where);
-    double loss = 0;
-    if constexpr (is_apart) {
-      auto& o = this->outcomes_.begin([this](auto& before) { this->settle(before); });
-      replica_.slots().turn(this->waiting());
-      const typename detail::staging_slots<Device>::use in_use(replica_.slots());
-      const auto lent = replica_.lend(rows, inputs, pass::evaluate, [&](std::byte* to) { judge.write(rows, to); });
+    this->begin_outcome();
+    const auto write = [&](std::byte* to) { judge.write(rows, to); };
+    return replica_.with_inputs(rows, inputs, pass::evaluate, this->waiting(), write, [&](const detail::frame<T>& lent) {
       detail::run_forward(replica_.code(), compute(), lent);
-      const tensor_view<const T> there = replica_.evaluated(rows);
-      const auto outputs = replica_.fetched(replica_.shown(there), this->waiting());
-      judge(rows, there.data(), nullptr,
-            {.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss});
-      loss = this->loss_now({});
-      f(tensor_view<const sum>{outputs.data(), rows, output_shape}, loss);
-    } else {
-      const tensor_view<const T> outputs = replica_.evaluate(inputs, where, this->waiting());
-      judge(rows, outputs.data(), nullptr, {.constants = detail::constants_of<sum>(options_.loss).data(), .loss = &loss});
-      f(replica_.shown(outputs), loss);
-    }
-    return loss;
+      const tensor_view<const T> made = replica_.evaluated(rows);
+      const tensor_view<const sum> outputs = replica_.shown(made);
+      double loss = 0;
+      const detail::judged_at at = this->judged(loss);
+      judge(rows, made.data(), nullptr, at);
+      loss = this->loss_now(at);
+      if constexpr (is_apart) {
+        const owned_tensor<sum> own = replica_.fetched(outputs, this->waiting());
+        f(tensor_view<const sum>(own), loss);
+      } else f(outputs, loss);
+      return loss;
+    });
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
@@ -320,7 +313,7 @@ private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
   using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
-  using base::loss_constants_, base::options_, base::rate_was_set_, base::replica_;
+  using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.

@@ -20,7 +20,6 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/settings.hpp>
-#include <cairn/train/staging_slots.hpp>
 #include <cairn/train/step_facts.hpp>
 #include <cairn/train/step_loss.hpp>
 #include <cairn/train/taken_loss.hpp>
@@ -65,8 +64,8 @@ protected:
   using base::base;
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
-  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::lend, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_, base::loss_constants_;
+  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
+  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -102,21 +101,15 @@ private:
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
-    if constexpr (!is_apart) {
+    this->begin_outcome();
+    const auto write = [&](std::byte* to) {
+      judge.write(rows_, to);
+      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+    };
+    return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
       double loss = 0;
-      const judged_at at{.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
-      return on_device(lend(rows_, inputs, pass::forward), at, judge, is_last, watch);
-    } else {
-      auto& o = outcomes_.begin([this](auto& before) { this->settle(before); });
-      replica_.slots().turn(waiting());
-      const typename staging_slots<Device>::use in_use(replica_.slots());
-      const frame<T> lent = lend(rows_, inputs, pass::forward, [&](std::byte* to) {
-        judge.write(rows_, to);
-        if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
-      });
-      const judged_at at{.targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &o.numbers()->loss};
-      return on_device(lent, at, judge, is_last, watch);
-    }
+      return on_device(this->with_random(lent), this->judged(loss), judge, is_last, watch);
+    });
   }
 
   // Everything of a micro-batch that is put on the queue, up to the update.

@@ -150,7 +150,7 @@ TEST_CASE("ddp, memory apart: one rank's wish to stop reaches all after the same
 }
 
 TEST_CASE("ddp, memory apart: device_bytes knows the number of ranks") {
-  texts_of([](auto& comm) {
+  const auto texts = texts_of([](auto& comm) {
     apart::device shared({});
     plain_rank<> t{shared, comm, AdamW{}};
     CHECK(shared.counted.bytes == (device_bytes<plain_rank<>, 2, 2>));
@@ -159,6 +159,7 @@ TEST_CASE("ddp, memory apart: device_bytes knows the number of ranks") {
     for (int i = 0; i < 4; ++i) t.step(s.x, s.y);
     CHECK(shared.counted.calls + shared.counted.staging_calls == calls);
   });
+  CHECK(texts == std::vector<std::string>(2));
 }
 
 // A mistake in the trainer, or in a communicator, has to show in numbers.
