@@ -19,10 +19,12 @@
 
 #include "apart_ops.hpp"
 #include "default_signals.hpp"
+#include "digits.hpp"
 #include "training.hpp"
 
 using namespace cairn;
 using testing::classes;
+using testing::digits;
 using testing::features;
 using testing::samples;
 using testing::text_of;
@@ -33,11 +35,6 @@ using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
 using plain = trainer<Net, CrossEntropyLoss, SGD, batch<8>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
 
-struct digits {
-  samples<> s;
-  tensor_dataset<float, int> data;
-  explicit digits(std::size_t count, std::uint32_t stream = 3) : s(count, stream), data(shape{features}, s.x, 1, s.y) {}
-};
 auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 
 auto reading_ahead(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}}; }

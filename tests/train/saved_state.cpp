@@ -29,6 +29,7 @@
 
 #include "../data/folder.hpp"
 #include "apart_ops.hpp"
+#include "digits.hpp"
 #include "training.hpp"
 
 using namespace cairn;
@@ -52,9 +53,8 @@ constexpr AdamW adamw{.learning_rate = 0.01, .weight_decay = 0.1};
 constexpr cosine_rate falling{.learning_rate = 0.02, .total_steps = 12, .warm_up = 3};
 
 // 30 samples: four batches an epoch for one rank, two for each of two.
-struct digits {
-  samples<> s{30, 3};
-  tensor_dataset<float, int> data{shape{features}, s.x, 1, s.y};
+struct digits : testing::digits {
+  digits() : testing::digits(30) {}
 };
 
 // Everything that a step changes.

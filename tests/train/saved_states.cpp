@@ -26,6 +26,7 @@
 
 #include "../data/folder.hpp"
 #include "default_signals.hpp"
+#include "digits.hpp"
 #include "training.hpp"
 
 using namespace cairn;
@@ -42,9 +43,9 @@ using plain = trainer<Net, CrossEntropyLoss, AdamW, batch<8>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, AdamW, batch<8>>;
 constexpr AdamW adamw{.learning_rate = 0.01};
 
-struct digits {
-  samples<> s{20, 3}; // three batches an epoch
-  tensor_dataset<float, int> data{shape{features}, s.x, 1, s.y};
+// 20 samples: three batches an epoch.
+struct digits : testing::digits {
+  digits() : testing::digits(20) {}
 };
 auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }

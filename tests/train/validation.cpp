@@ -18,10 +18,12 @@
 #include <cairn/train/monitored.hpp>
 #include <doctest/doctest.h>
 
+#include "digits.hpp"
 #include "training.hpp"
 
 using namespace cairn;
 using testing::classes;
+using testing::digits;
 using testing::features;
 using testing::samples;
 using testing::text_of;
@@ -32,11 +34,6 @@ using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
 using plain = trainer<Net, CrossEntropyLoss, SGD, batch<8>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
 
-struct digits {
-  samples<> s;
-  tensor_dataset<float, int> data;
-  explicit digits(std::size_t count, std::uint32_t stream = 3) : s(count, stream), data(shape{features}, s.x, 1, s.y) {}
-};
 std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }
 
 template <class Trainer>
