@@ -132,8 +132,10 @@
 #include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 
+#include <cairn/comm/any_rank.hpp>             // stands for a communicator that is chosen when the program runs
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
+#include <cairn/comm/chosen_ranks.hpp>         // ranks of the kind that fits how the program was started
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told

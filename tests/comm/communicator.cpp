@@ -57,6 +57,9 @@ struct of_two_machines : own_communicator {
   int size() const { return 6; }
   int local_size() const { return 2; }
 };
+struct stands_for_another : own_communicator {
+  std::string_view called() const { return "another"; }
+};
 struct waits_for_nothing : own_communicator {
   template <class Queue, class T>
   int all_reduce(Queue&, std::span<T>) {
@@ -91,6 +94,11 @@ TEST_CASE("communicator: a user's own one is used through the concept alone") {
   std::array<float, 3> values{1, 2, 3};
   CHECK(twice(communicator, values) == 1);
   CHECK(values == std::array<float, 3>{1, 2, 3});
+}
+
+TEST_CASE("communicator: it is called by its name, unless it says what it stands for") {
+  CHECK(cairn::detail::name_of_communicator(own_communicator{}) == "own");
+  CHECK(cairn::detail::name_of_communicator(stands_for_another{}) == "another");
 }
 
 TEST_CASE("communicator: all ranks share a machine, unless it says how many do") {

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <string>
 
+#include <cairn/comm/any_rank.hpp>
 #include <cairn/comm/threads.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/report/start_line.hpp>
@@ -39,8 +40,9 @@ TEST_CASE("start_line: what runs, and where") {
 
 TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
   const paper p;
-  threads{2}.run([&](threads::rank& rank) {
-    using Train = trainer<ddp<fused_update<Small>, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
+  threads{2}.run([&](threads::rank& within) {
+    any_rank rank(within);
+    using Train = trainer<ddp<fused_update<Small>, any_rank>, CrossEntropyLoss, SGD, batch<8>>;
     Train train{rank, SGD{}, {.threads = 1}};
     const start_line line{p.file.get()};
     line.on_begin(run_of<Train>{train, rank.rank()});

@@ -107,7 +107,8 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //     started before is lost;
 //   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
 //     without it they all do;
-//   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other.
+//   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other;
+//   * std::string_view called() const: what people call it, where its type stands for several (any_rank.hpp) [name].
 //
 // What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run and
 // threads{2}.run take the same body, with loopback::rank in place of threads::rank.
@@ -126,6 +127,13 @@ int place_here(const C& comm) {
   if constexpr (requires { int{comm.local_rank()}; }) return comm.local_rank();
   else if constexpr (knows_its_machine<C>) return comm.rank() % static_cast<int>(comm.local_size());
   else return comm.rank();
+}
+
+// What people call it.
+template <class C>
+std::string_view name_of_communicator([[maybe_unused]] const C& comm) {
+  if constexpr (requires { std::string_view{comm.called()}; }) return comm.called();
+  else return C::name;
 }
 
 // How many ranks share this rank's machine.

@@ -56,7 +56,6 @@ public:
   template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
   static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
-    using communicator_type = typename detail::replica<Model>::communicator_type;
     using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
@@ -65,7 +64,8 @@ public:
     out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
     out += " | " + count(ranks, "rank");
-    if constexpr (detail::replica<Model>::distributed) out.append(" by ").append(communicator_type::name);
+    if constexpr (detail::replica<Model>::distributed)
+      out.append(" by ").append(detail::name_of_communicator(detail::replica_access::comm(train)));
 
     const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());

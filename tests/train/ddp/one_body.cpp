@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The body that a job runs on each rank does not change with what makes the ranks.
+#include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include <cairn/comm/any_rank.hpp>
+#include <cairn/comm/chosen_ranks.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads.hpp>
 #include <cairn/data/distributed_sampler.hpp>
@@ -21,8 +25,8 @@ using Net = Sequential<Linear<testing::features, 8>, ReLU, Linear<8, testing::cl
 
 // The weights that rank 0 ends with, as README.md's program trains.
 template <class Communicator>
-std::uint64_t trained_over(const Communicator& communicator) {
-  using rank_type = typename Communicator::rank;
+std::uint64_t trained_over(Communicator&& communicator) {
+  using rank_type = typename std::remove_reference_t<Communicator>::rank;
   const testing::samples<> s(24, 1);
   const tensor_dataset<float, int> data(shape{testing::features}, s.x, 1, s.y);
   std::uint64_t weights = 0;
@@ -40,7 +44,27 @@ std::uint64_t trained_over(const Communicator& communicator) {
 } // namespace
 
 TEST_CASE("ddp: one body trains over loopback and over threads, and one thread has the bits of loopback") {
-  const std::uint64_t alone = trained_over(loopback{});
+  const std::uint64_t alone = trained_over(loopback{}), two = trained_over(threads{2});
   CHECK(trained_over(threads{1}) == alone);
-  CHECK(trained_over(threads{2}) != alone); // which makes half as many steps
+  CHECK(two != alone); // which makes half as many steps
+  CHECK(trained_over(chosen_ranks<>(launch{})) == alone);
+  CHECK(trained_over(chosen_ranks<>(launch{}, {.ranks = 2})) == two);
+}
+
+TEST_CASE("ddp: a rank that trains over any_rank meets one that does not") {
+  const testing::samples<> s(6, 1);
+  std::atomic<std::uint64_t> weights[2]{};
+  const auto train_over = [&](auto& rank) {
+    trainer<ddp<Net, std::remove_reference_t<decltype(rank)>>, CrossEntropyLoss, SGD, batch<6>> train{
+        rank, testing::momentum, {.seed = 7, .threads = 1}};
+    train.step(s.x, s.y);
+    weights[rank.rank()] = train.checksum();
+  };
+  threads{2}.run([&](threads::rank& rank) {
+    any_rank any(rank);
+    if (rank.rank() == 0) train_over(rank);
+    else train_over(any);
+  });
+  CHECK(weights[0] != 0);
+  CHECK(weights[0] == weights[1]);
 }
