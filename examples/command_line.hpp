@@ -4,12 +4,16 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-// The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence.
+#include <cairn/comm/launch.hpp>
+
+// The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence, in which a
+// process among several says its rank.
 class command_line {
 public:
   command_line(std::string program, std::string purpose) : program_(std::move(program)), purpose_(std::move(purpose)) {}
@@ -45,11 +49,26 @@ public:
   }
 
   [[noreturn]] void fail(const std::string& text) const {
-    std::fprintf(stderr, "%s: %s\n", program_.c_str(), text.c_str());
+    say(text);
     std::exit(2);
   }
 
+  // The exit status of a program that an exception has ended, and the exception's text for its user.
+  int failed(const std::exception& fault) const {
+    say(fault.what());
+    return 1;
+  }
+
 private:
+  void say(const std::string& text) const {
+    std::string speaker;
+    try {
+      speaker = cairn::launch::of_process(0, nullptr).speaker();
+    } catch (const cairn::error&) { // launchers that contradict each other, of which the text tells
+    }
+    std::fprintf(stderr, "%s: %s%s\n", program_.c_str(), speaker.c_str(), text.c_str());
+  }
+
   struct option {
     std::string name, initial, meaning;
     std::function<bool(std::string_view)> read;

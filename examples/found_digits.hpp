@@ -9,8 +9,8 @@
 
 #include "digits.hpp"
 
-// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out` says which. A folder
-// that is named has to be right; one that CAIRN_DATA may have is only looked for.
+// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out` says which,
+// if it is not null. A folder that is named has to be right; one that CAIRN_DATA may have is only looked for.
 inline cairn::digit_images<float> found_digits(std::string folder, std::FILE* out = stdout,
                                                const generated_options& generated = {}) {
   if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {
@@ -18,9 +18,9 @@ inline cairn::digit_images<float> found_digits(std::string folder, std::FILE* ou
     if (!cairn::has_mnist(folder)) folder.clear();
   }
   if (!folder.empty()) {
-    std::fprintf(out, "digits: MNIST from %s\n", folder.c_str());
+    if (out != nullptr) std::fprintf(out, "digits: MNIST from %s\n", folder.c_str());
     return cairn::read_mnist(folder);
   }
-  std::fprintf(out, "digits: generated ones, as neither --data nor CAIRN_DATA names a folder with MNIST\n");
+  if (out != nullptr) std::fprintf(out, "digits: generated ones, as neither --data nor CAIRN_DATA names a folder with MNIST\n");
   return generated_digits(generated);
 }

@@ -10,9 +10,12 @@
 //
 // naive, buckets, overlap and accumulate end with the same weights, bit for bit. With average each rank goes on with
 // a momentum of its own, which the others never see: the last column shows how far two ranks drift apart. A rank has one
-// thread on every rung, also where it is alone: what is compared is how ranks are joined.
+// thread on every rung, also where it is alone: what is compared is how ranks are joined. Where ranks are processes, each of
+// them climbs the rungs of one process too, so that none waits for another.
 //
+// uses: mpi
 // test: --epochs 1 --size small
+// test: --epochs 1 --size small --communicator loopback
 // test: --epochs 1 --size medium --ranks 3 --rung overlap
 #include <algorithm>
 #include <array>
@@ -27,6 +30,7 @@
 #include <cairn/cairn.hpp>
 
 #include "../command_line.hpp"
+#include "../ranks_of_program.hpp"
 #include "../toy_dataset.hpp"
 
 using namespace cairn;
@@ -36,7 +40,7 @@ namespace {
 struct job {
   std::string rung = "all";
   std::string size = "all";
-  int ranks = 2;
+  ranks_of_program told;
   std::size_t epochs = 10;
   std::size_t samples = 4096;
 };
@@ -74,38 +78,48 @@ double whole_loss(Trainer& train, const dataset& data) {
   return sum / static_cast<double>(data.size());
 }
 
-// What two ranks know of each other: copies of their momenta, for the last column.
-double largest_difference(std::span<const float> a, std::span<const float> b) {
+// How far the momenta of ranks differ, at most, for the last column: each rank sends its own to all.
+double largest_difference(any_rank& rank, cpu& device, std::span<const float> momentum) {
   double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(double{a[i]} - double{b[i]}));
+  std::vector<float> first, other;
+  for (int root = 0; root < rank.size(); ++root) {
+    other.assign(momentum.begin(), momentum.end());
+    auto sent = rank.broadcast(device.compute(), std::as_writable_bytes(std::span(other)), root);
+    sent.wait(device.compute());
+    if (root == 0) first = other;
+    for (std::size_t i = 0; i < first.size(); ++i) most = std::max(most, std::abs(double{first[i]} - double{other[i]}));
+  }
   return most;
 }
 
-// Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch.
+// What joins the ranks of a rung: that of the command line, or loopback, for the rungs of one process.
+using joined = ranks_of_program::type;
+
+// Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch. What was found is
+// known to rank 0.
 template <class Make, class Step>
-result run_ranks(const job& j, const dataset& data, const char* name, Make make, Step step) {
+result run_ranks(joined& ranks, bool quiet, const job& j, const dataset& data, const char* name, Make make, Step step) {
   result out;
-  std::vector<std::vector<float>> momenta(static_cast<std::size_t>(j.ranks));
   const auto start = std::chrono::steady_clock::now();
-  threads{j.ranks}.run([&](threads::rank& rank) {
+  ranks.run([&](any_rank& rank) {
     auto train = make(rank);
     const bool first = rank.rank() == 0;
     reading batches{data, sampler{rank}, batch<rows>{}};
-    progress bar(j.epochs * data.size(), {.label = name, .out = first ? stderr : nullptr});
+    progress bar(j.epochs * data.size(), {.label = name, .out = first && !quiet ? stderr : nullptr});
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch)
       for (const auto& [inputs, targets] : batches) {
         const double loss = step(train, rank, inputs, targets);
-        bar.advance(inputs.rows() * static_cast<std::size_t>(j.ranks), {{"loss", loss}});
+        bar.advance(inputs.rows() * static_cast<std::size_t>(rank.size()), {{"loss", loss}});
       }
-    const auto momentum = train.optimizer_state(0);
-    momenta[static_cast<std::size_t>(rank.rank())].assign(momentum.begin(), momentum.end());
-    if (!first) return;
     bar.finish();
-    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double drift = largest_difference(rank, train.device(), train.optimizer_state(0));
+    if (!first) return;
+    out.seconds = seconds;
+    out.drift = drift;
     out.loss = whole_loss(train, data);
     out.weights = train.checksum();
   });
-  for (const auto& momentum : momenta) out.drift = std::max(out.drift, largest_difference(momenta[0], momentum));
   return out;
 }
 
@@ -113,30 +127,30 @@ const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& t
 
 // Ranks whose gradients are reduced, in one of the ways.
 template <class Net, class... Options>
-result replicas(const job& j, const dataset& data, const char* name) {
-  const auto make = [](threads::rank& rank) {
-    return training<ddp<Net, threads::rank, Options...>>{rank, optimizer, {.seed = 7, .threads = 1}};
+result replicas(joined& ranks, const job& j, const dataset& data, const char* name) {
+  const auto make = [](any_rank& rank) {
+    return training<ddp<Net, any_rank, Options...>>{rank, optimizer, {.seed = 7, .threads = 1}};
   };
-  return run_ranks(j, data, name, make, plain_step);
+  return run_ranks(ranks, !ranks.first(), j, data, name, make, plain_step);
 }
 
 template <class Net>
-result one(job j, const dataset& data, const char* name) {
-  j.ranks = 1;
+result one(joined& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
-  return run_ranks(j, data, name, make, plain_step);
+  joined alone(launch{}, {.communicator = "loopback"});
+  return run_ranks(alone, !ranks.first(), j, data, name, make, plain_step);
 }
 
 // As many micro-batches as ranks, each of what that rank would have read.
 template <class Net>
-result accumulate(const job& j, const dataset& data, const char* name) {
+result accumulate(joined& ranks, const job& j, const dataset& data, const char* name) {
   result out;
   training<Net> train{optimizer, {.seed = 7, .threads = 1}};
-  const auto parts = static_cast<std::size_t>(j.ranks);
+  const auto parts = static_cast<std::size_t>(ranks.size());
   std::vector<std::unique_ptr<reading>> batches;
   for (std::size_t part = 0; part < parts; ++part)
     batches.push_back(std::make_unique<reading>(data, sampler{part, parts, 0}, batch<rows>{}));
-  progress bar(j.epochs * data.size(), {.label = name});
+  progress bar(j.epochs * data.size(), {.label = name, .out = ranks.first() ? stderr : nullptr});
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
     std::vector<reading::iterator> at;
@@ -161,25 +175,25 @@ result accumulate(const job& j, const dataset& data, const char* name) {
 // Each rank is a job of its own; after every step they take the mean of their parameters. It is what one must not do
 // with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
 template <class Net>
-result average(const job& j, const dataset& data, const char* name) {
+result average(joined& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
-  const auto step = [](auto& train, threads::rank& rank, const auto& inputs, const auto& targets) {
+  const auto step = [](auto& train, any_rank& rank, const auto& inputs, const auto& targets) {
     const double loss = train.step(inputs, targets);
     auto sum = rank.all_reduce(train.device().compute(), train.parameters());
     sum.wait(train.device().compute());
     for (float& p : train.parameters()) p /= static_cast<float>(rank.size());
     return loss;
   };
-  return run_ranks(j, data, name, make, step);
+  return run_ranks(ranks, !ranks.first(), j, data, name, make, step);
 }
 
 struct rung {
   const char* name;
-  result (*run)(const job&, const dataset&, const char*);
+  result (*run)(joined&, const job&, const dataset&, const char*);
 };
 template <class Net>
 constexpr std::array ladder{
-    rung{"one", [](const job& j, const dataset& d, const char* n) { return one<Net>(j, d, n); }},
+    rung{"one", &one<Net>},
     rung{"naive", &replicas<Net, bucket_bytes<1>, after_backward>},
     rung{"buckets", &replicas<Net, bucket_bytes<1_MiB>, after_backward>},
     rung{"overlap", &replicas<Net, bucket_bytes<1_MiB>>},
@@ -200,27 +214,29 @@ constexpr size_entry make_size(const char* name) {
 constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"), make_size<3, 512>("large")};
 static_assert(sizes[0].parameters == 1'021 && sizes[1].parameters == 40'501);
 
-int climb(const job& j, const command_line& given) {
-  if (j.ranks < 1) given.fail("--ranks is at least 1");
-  std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank\n", j.samples,
-              rows);
+int climb(const job& j, const command_line& given, int count, char** words) {
+  const auto is = [](const std::string& word) { return [&word](const auto& e) { return word == "all" || word == e.name; }; };
+  if (std::ranges::none_of(sizes, is(j.size)) || std::ranges::none_of(sizes[0].rungs, is(j.rung)))
+    given.fail("no such --rung or --size; --help lists them");
+  auto ranks = j.told.chosen(count, words);
+  if (ranks.first())
+    std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank; %s\n",
+                j.samples, rows, ranks.text().c_str());
   const auto data = toy_dataset(j.samples);
   table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights", "momenta differ by"});
   for (const size_entry& size : sizes)
     for (const rung& r : size.rungs) {
-      if (j.size != "all" && j.size != size.name) continue;
-      if (j.rung != "all" && j.rung != r.name) continue;
+      if (!is(j.size)(size) || !is(j.rung)(r)) continue;
       const bool alone = std::string(r.name) == "one" || std::string(r.name) == "accumulate";
-      const result got = r.run(j, data, r.name);
+      const result got = r.run(ranks, j, data, r.name);
       std::array<char, 32> loss{}, drift{};
       std::snprintf(loss.data(), loss.size(), "%.6f", got.loss);
       std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
-      results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(j.ranks),
+      results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(ranks.size()),
                    format_duration(got.seconds), format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds),
                    loss.data(), format_checksum(got.weights), alone ? "-" : drift.data()});
     }
-  if (results.size() == 0) given.fail("no such --rung or --size; --help lists them");
-  std::printf("\n%s", results.text().c_str());
+  if (ranks.first()) std::printf("\n%s", results.text().c_str());
   return 0;
 }
 
@@ -229,16 +245,15 @@ int climb(const job& j, const command_line& given) {
 int main(int count, char** words) {
   job j;
   command_line given("ffnet", "the ladder of data-parallel training");
+  j.told.add_to(given);
   given.add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
       .add("size", j.size, "small (1,021 parameters), medium (40,501), large, or all")
-      .add("ranks", j.ranks, "data-parallel ranks, each with a thread of its own")
       .add("epochs", j.epochs, "times that all samples are seen")
       .add("samples", j.samples, "in the data set")
       .parse(count, words);
   try {
-    return climb(j, given);
+    return climb(j, given, count, words);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "ffnet: %s\n", fault.what());
-    return 1;
+    return given.failed(fault);
   }
 }

@@ -4,7 +4,12 @@
 // budget of bytes is solved when the program runs, and walked by the code of all others. Not one bit of the final weights
 // depends on which one is picked.
 //
+// Ranks are threads of one process, processes that mpirun or srun has started, or one alone; the body that trains is compiled
+// once for all of them (ranks.md).
+//
+// uses: mpi
 // test: --epochs 1 --samples 512
+// test: --epochs 1 --samples 256 --communicator loopback --accumulate 2
 // test: --epochs 1 --samples 512 --policy all --ranks 2
 // test: --epochs 1 --samples 256 --policy sqrt_n,at<3,6,8>
 // test: --epochs 1 --samples 512 --budget 700KiB,1.2MiB,4194304
@@ -26,6 +31,7 @@
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
 #include "../found_digits.hpp"
+#include "../ranks_of_program.hpp"
 
 using namespace cairn;
 
@@ -41,7 +47,7 @@ struct job {
   std::string policy;
   std::string budget;
   std::string costs = "flops";
-  int ranks = 2;
+  ranks_of_program ranks;
   std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 20;
   std::size_t batch = 64;     // samples of one rank in one micro-batch
@@ -64,19 +70,20 @@ struct result {
 };
 
 template <class Policy>
-using model = ddp<checkpoint<Policy, Net>, threads::rank, bucket_bytes<2_MiB>>;
+using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<2_MiB>>;
 
 using solved_curve = memory_curve<Net, capacity>;
 
-// With a step that was solved, Policy is the schedule that was compiled and is not used.
+// With a step that was solved, Policy is the schedule that was compiled and is not used. What it found is known to rank 0.
 template <class Policy>
-result run(const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
+result run(ranks_of_program::type& ranks, const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
   result out;
-  threads{j.ranks}.run([&](threads::rank& rank) {
+  ranks.run([&](any_rank& rank) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
-    const std::size_t readers = static_cast<std::size_t>(j.ranks) * j.accumulate;
+    const auto size = static_cast<std::size_t>(rank.size());
+    const std::size_t readers = size * j.accumulate;
     const auto order = [&](std::size_t micro) {
-      const std::size_t reader = micro * static_cast<std::size_t>(j.ranks) + static_cast<std::size_t>(rank.rank());
+      const std::size_t reader = micro * size + static_cast<std::size_t>(rank.rank());
       return sampler{reader, readers, 0, {.seed = j.seed}};
     };
     using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
@@ -95,7 +102,7 @@ result run(const job& j, const digit_images<float>& digits, const solved_curve::
          .learning_rate = cosine_rate{.learning_rate = j.learning_rate, .total_steps = steps, .warm_up = steps / 20},
          .schedule = solved}};
     if (rank.rank() == 0) {
-      std::printf("ranks: %d, threads in each: %zu\n", rank.size(), train.threads());
+      std::printf("%s, threads in each: %zu\n", ranks.text().c_str(), train.threads());
       std::fflush(stdout);
     }
     mark_untouched(train.arena());
@@ -144,7 +151,7 @@ picture_panel panel(const char* name) {
 // One row of the table: a name on the command line, and the instantiation behind it.
 struct entry {
   const char* name;
-  result (*run)(const job&, const digit_images<float>&, const solved_curve::step&);
+  result (*run)(ranks_of_program::type&, const job&, const digit_images<float>&, const solved_curve::step&);
   picture_panel (*panel)(const char*);
   network_summary (*summary)();
 };
@@ -200,17 +207,29 @@ std::vector<entry> chosen_by(const job& j, const command_line& given) {
   return chosen;
 }
 
+// What stages cost as the first process measured it: all have to solve for the same schedule.
+std::vector<stage_cost> costs_of_rank_0(ranks_of_program::type& ranks) {
+  std::vector<stage_cost> costs = measured_costs<Net, capacity>();
+  ranks.run([&](any_rank& rank) {
+    cpu device;
+    std::vector<stage_cost> received = costs;
+    auto sent = rank.broadcast(device.compute(), std::as_writable_bytes(std::span(received)), 0);
+    sent.wait(device.compute());
+    if (ranks.here().rank == rank.rank() && rank.rank() != 0) costs = received; // ranks that are threads have those of rank 0
+  });
+  return costs;
+}
+
 // The budgets of the command line, and a schedule for each from one solve.
 struct solved_budgets {
   std::vector<std::size_t> bytes;
   std::optional<solved_curve> curve; // empty without budgets
   std::vector<solved_curve::step> steps;
 
-  solved_budgets(const job& j, const command_line& given) {
-    if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
+  solved_budgets(const job& j, ranks_of_program::type& ranks) {
     if (j.budget.empty()) return;
     for (const std::string& word : split(j.budget)) bytes.push_back(parse_bytes(word));
-    if (j.costs == "measured") curve.emplace(measured_costs<Net, capacity>());
+    if (j.costs == "measured") curve.emplace(costs_of_rank_0(ranks));
     else curve.emplace();
     for (const std::size_t most : bytes) steps.push_back(curve->within(most));
   }
@@ -244,30 +263,35 @@ void draw_curve_of(const job& j, const solved_budgets& solved) {
   std::printf("time against memory is drawn in %s\n", j.curve.c_str());
 }
 
-int train_chosen(const job& j, const command_line& given) {
+// Every process trains, and the first one speaks and draws for all.
+int train_chosen(const job& j, const command_line& given, int count, char** words) {
   const std::vector<entry> chosen = chosen_by(j, given);
-  if (j.ranks < 1 || j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
-    given.fail("--ranks and --accumulate are at least 1, --batch is 1 to " + std::to_string(capacity));
-  const solved_budgets solved(j, given);
+  if (j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
+    given.fail("--accumulate is at least 1, --batch is 1 to " + std::to_string(capacity));
+  if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
+  auto ranks = j.ranks.chosen(count, words);
+  const solved_budgets solved(j, ranks);
 
-  const auto digits = first_of(found_digits(j.data), j.samples);
+  const auto digits = first_of(found_digits(j.data, ranks.first() ? stdout : nullptr), j.samples);
   using plan = blueprint_of<Net, capacity>;
-  std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu "
-              "micro-batches of %zu\n",
-              plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), j.ranks, j.accumulate,
-              j.batch);
-  if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
+  if (ranks.first()) {
+    std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu micro-batches of %zu\n",
+                plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), ranks.size(),
+                j.accumulate, j.batch);
+    if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
+  }
   table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
   const auto train = [&](const std::string& name, auto* how, const solved_curve::step& step) {
-    std::printf("policy %s, ", name.c_str());
-    const result r = how(j, digits, step);
+    if (ranks.first()) std::printf("policy %s, ", name.c_str());
+    const result r = how(ranks, j, digits, step);
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
-    results.row({name, std::to_string(j.ranks), std::to_string(j.accumulate), format_bytes(r.planned), format_bytes(r.measured),
-                 format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
+    results.row({name, std::to_string(ranks.size()), std::to_string(j.accumulate), format_bytes(r.planned),
+                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
   for (std::size_t i = 0; i < solved.steps.size(); ++i) train(solved.name_of(solved.bytes[i]), &run<store_all>, solved.steps[i]);
+  if (!ranks.first()) return 0;
   std::printf("\n%s\n", results.text().c_str());
 
   draw_schedules_of(j, chosen, solved);
@@ -280,6 +304,7 @@ int train_chosen(const job& j, const command_line& given) {
 int main(int count, char** words) {
   job j;
   command_line given("mnist", "trains a residual network on handwritten digits");
+  j.ranks.add_to(given);
   given
       .add("policy", j.policy,
            "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew [sqrt_n, without "
@@ -287,7 +312,6 @@ int main(int count, char** words) {
       .add("budget", j.budget, "most bytes of a step, such as 900KiB or 700KiB,1.2MiB: its schedule is solved now")
       .add("costs", j.costs, "what a schedule for a budget costs: flops, or measured on this machine")
       .add("curve", j.curve, "file for the picture of time against memory, drawn with --budget")
-      .add("ranks", j.ranks, "data-parallel ranks")
       .add("threads", j.threads, "threads inside one operation of a rank, 0 for its share of the cores")
       .add("epochs", j.epochs, "times that all images are seen")
       .add("batch", j.batch, "samples of one rank in one micro-batch")
@@ -299,9 +323,8 @@ int main(int count, char** words) {
       .add("picture", j.picture, "file for the picture of the schedule")
       .parse(count, words);
   try {
-    return train_chosen(j, given);
+    return train_chosen(j, given, count, words);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "mnist: %s\n", fault.what());
-    return 1;
+    return given.failed(fault);
   }
 }

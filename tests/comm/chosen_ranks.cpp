@@ -118,15 +118,13 @@ TEST_CASE("chosen_ranks: what contradicts is refused in a sentence") {
                        cairn::input_error);
 }
 
-TEST_CASE("chosen_ranks: one process of several knows which it is, and speaks with its number") {
+TEST_CASE("chosen_ranks: one process of several knows which it is, and is joined when it is made") {
   const chosen_ranks<fake_processes> second(rank_1_of_4_by_mpirun(), {.deadline = 7ms});
-  CHECK(second.process() == 1);
+  CHECK(second.here().rank == 1);
   CHECK(!second.first());
-  CHECK(second.speaker() == "rank 1 of 4: ");
   CHECK(fake_processes::last_deadline == 7ms);
   const chosen_ranks<> only(alone(), {.otherwise = 2});
   CHECK(only.first());
-  CHECK(only.speaker().empty());
 }
 
 TEST_CASE("chosen_ranks: the body runs on every rank, over what was chosen, and again") {

@@ -102,15 +102,15 @@ public:
   chosen_ranks(int count, const char* const* words, const options& given = {})
       : chosen_ranks(launch::of_process(count, words, {.ranks = given.ranks}), given) {}
   chosen_ranks(const launch& here, const options& given = {})
-      : choice_(detail::choose_ranks(here, {given.communicator, given.ranks, given.otherwise, has_processes})),
-        process_(here.rank), processes_(here.size), deadline_(given.deadline) {
+      : choice_(detail::choose_ranks(here, {given.communicator, given.ranks, given.otherwise, has_processes})), here_(here),
+        deadline_(given.deadline) {
     if constexpr (has_processes)
       if (choice_.by == detail::rank_maker::processes) joined_.emplace(typename Processes::options{.deadline = given.deadline});
   }
 
-  int size() const { return choice_.ranks; } // ranks, in all processes
-  int process() const { return process_; }   // this one's number: the first, 0, has rank 0
-  bool first() const { return process_ == 0; }
+  int size() const { return choice_.ranks; }     // ranks, in all processes
+  const launch& here() const { return here_; }   // which process this is
+  bool first() const { return here_.rank == 0; } // the process of rank 0, which speaks for all and writes files
 
   // What joins them.
   std::string_view called() const {
@@ -121,11 +121,6 @@ public:
 
   // "4 ranks by threads"
   std::string text() const { return std::to_string(size()) + (size() == 1 ? " rank by " : " ranks by ") + std::string(called()); }
-
-  // For the beginning of an error message: "rank 2 of 4: " of one process among several, else nothing, as there is one voice.
-  std::string speaker() const {
-    return processes_ == 1 ? "" : "rank " + std::to_string(process_) + " of " + std::to_string(processes_) + ": ";
-  }
 
   // Calls the body once for each rank of this process, as run() of loopback, threads and mpi does. It can be called again.
   void run(const std::function<void(any_rank&)>& body) {
@@ -143,7 +138,7 @@ private:
   static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
 
   detail::rank_choice choice_;
-  int process_, processes_;
+  launch here_;
   std::chrono::milliseconds deadline_;
   std::optional<Processes> joined_; // empty, but where processes are joined
 };

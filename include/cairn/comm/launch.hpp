@@ -36,6 +36,9 @@ struct launch {
   std::optional<int> port{};
   launcher by = launcher::none; // that told the rank
 
+  // For the beginning of an error message: "rank 2 of 4: " of a process among several, else nothing.
+  std::string speaker() const { return size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": "; }
+
   struct options {
     // How many ranks the program was told to train with. They are threads of the process if there is one process only, and must
     // be as many as the processes if there are several.
