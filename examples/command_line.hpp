@@ -66,6 +66,7 @@ private:
       speaker = cairn::launch::of_process(0, nullptr).speaker();
     } catch (const cairn::error&) { // launchers that contradict each other, of which the text tells
     }
+    if (text.find(speaker.substr(0, speaker.find(':'))) != text.npos) speaker.clear(); // the text says it already
     std::fprintf(stderr, "%s: %s%s\n", program_.c_str(), speaker.c_str(), text.c_str());
   }
 

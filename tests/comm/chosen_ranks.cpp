@@ -19,6 +19,9 @@ namespace {
 
 struct fake_rank : cairn::loopback::rank {
   static constexpr std::string_view name = "mpi";
+  int number, ranks;
+  int rank() const { return number; }
+  int size() const { return ranks; }
 };
 
 // Stands for mpi: this process is one of its ranks.
@@ -29,12 +32,13 @@ struct fake_processes {
   };
   explicit fake_processes(options given) { last_deadline = given.deadline; }
   fake_processes(const fake_processes&) = delete;
-  int size() const { return 1; }
+  int size() const { return ranks; }
   template <class Body>
   void run(Body&& body) const {
-    rank self;
+    rank self{{}, number, ranks};
     body(self);
   }
+  static inline int number = 0, ranks = 1; // as MPI found them
   static inline std::chrono::milliseconds last_deadline{0};
 };
 
@@ -53,6 +57,7 @@ launch rank_0_of_2_by_torchrun() { return started_by({{"RANK", "0"}, {"WORLD_SIZ
 // What is chosen, in words; or the error. Ranks of 0 are not given.
 template <class Processes>
 std::string choice(const launch& here, const std::string& word, int ranks = 0, int otherwise = 1) {
+  fake_processes::ranks = here.size;
   try {
     using chooser = chosen_ranks<Processes>;
     typename chooser::options given{.communicator = word, .otherwise = otherwise};
@@ -119,6 +124,7 @@ TEST_CASE("chosen_ranks: what contradicts is refused in a sentence") {
 }
 
 TEST_CASE("chosen_ranks: one process of several knows which it is, and is joined when it is made") {
+  fake_processes::ranks = 4;
   const chosen_ranks<fake_processes> second(rank_1_of_4_by_mpirun(), {.deadline = 7ms});
   CHECK(second.here().rank == 1);
   CHECK(!second.first());
@@ -127,7 +133,19 @@ TEST_CASE("chosen_ranks: one process of several knows which it is, and is joined
   CHECK(only.first());
 }
 
+TEST_CASE("chosen_ranks: of a launcher that only MPI knows") {
+  fake_processes::number = 2;
+  fake_processes::ranks = 3;
+  const chosen_ranks<fake_processes> third(alone(), {.communicator = "mpi"});
+  CHECK(third.text() == "3 ranks by mpi");
+  CHECK(third.here().speaker() == "rank 2 of 3: ");
+  CHECK(!third.first());
+  fake_processes::number = 0;
+  fake_processes::ranks = 1;
+}
+
 TEST_CASE("chosen_ranks: the body runs on every rank, over what was chosen, and again") {
+  fake_processes::ranks = 1;
   const auto seen_by = [](auto&& ranks) {
     std::mutex one_at_a_time;
     std::map<int, std::string> seen;

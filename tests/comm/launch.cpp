@@ -349,3 +349,8 @@ TEST_CASE("launch: of this process, which may have no arguments at all") {
   if (!launched) CHECK(asked() == "alone");
   if (!launched) CHECK(asked(told) == "told");
 }
+
+TEST_CASE("launch: one process of several says its rank before what it has to say") {
+  CHECK(launch{}.speaker().empty());
+  CHECK(launch{.rank = 2, .size = 4}.speaker() == "rank 2 of 4: ");
+}

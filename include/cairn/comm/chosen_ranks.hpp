@@ -86,7 +86,8 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
 //
 // Several processes of a launcher are ranks of Processes, which is mpi; else several ranks are threads of this process; else it
 // is one rank, loopback. A word that is given must agree with the launcher: whatever contradicts is an input_error. Processes
-// are joined by the constructor, and not by each run: MPI begins once in a process. Without a Processes no MPI is needed.
+// are joined by the constructor, and not by each run: MPI begins once in a process. Without a Processes no MPI is needed. Under a
+// launcher that `launch` does not know the word mpi has to be given.
 template <class Processes = no_processes>
 class chosen_ranks {
 public:
@@ -105,7 +106,7 @@ public:
       : choice_(detail::choose_ranks(here, {given.communicator, given.ranks, given.otherwise, has_processes})), here_(here),
         deadline_(given.deadline) {
     if constexpr (has_processes)
-      if (choice_.by == detail::rank_maker::processes) joined_.emplace(typename Processes::options{.deadline = given.deadline});
+      if (choice_.by == detail::rank_maker::processes) join();
   }
 
   int size() const { return choice_.ranks; }     // ranks, in all processes
@@ -136,6 +137,14 @@ public:
 
 private:
   static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+
+  // A launcher that `launch` does not know tells its numbers to MPI alone; the word mpi was the only sign of it.
+  void join() {
+    joined_.emplace(typename Processes::options{.deadline = deadline_});
+    if (joined_->size() == choice_.ranks) return;
+    choice_.ranks = here_.size = joined_->size();
+    joined_->run([this](auto& self) { here_.rank = self.rank(); });
+  }
 
   detail::rank_choice choice_;
   launch here_;

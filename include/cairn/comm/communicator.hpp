@@ -110,8 +110,9 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other;
 //   * std::string_view called() const: what people call it, where its type stands for several (any_rank.hpp) [name].
 //
-// What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run and
-// threads{2}.run take the same body, with loopback::rank in place of threads::rank.
+// What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run,
+// threads{2}.run and mpi{}.run take the same body, with loopback::rank or mpi::rank in place of threads::rank. What any_rank.hpp
+// has stands for all of them, in a body that is compiled once.
 //
 // Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
 // has a fixed one says so); service after a failure.
