@@ -13,7 +13,7 @@
 // thread on every rung, also where it is alone: what is compared is how ranks are joined. Where ranks are processes, each of
 // them climbs the rungs of one process too, so that none waits for another.
 //
-// uses: mpi
+// uses: ranks_of_program
 // test: --epochs 1 --size small
 // test: --epochs 1 --size small --communicator loopback
 // test: --epochs 1 --size medium --ranks 3 --rung overlap
@@ -30,7 +30,7 @@
 #include <cairn/cairn.hpp>
 
 #include "../command_line.hpp"
-#include "../ranks_of_program.hpp"
+#include "../ranks_of_program/ranks_of_program.hpp"
 #include "../toy_dataset.hpp"
 
 using namespace cairn;
@@ -40,7 +40,7 @@ namespace {
 struct job {
   std::string rung = "all";
   std::string size = "all";
-  ranks_of_program told;
+  ranks_of_program::told ranks;
   std::size_t epochs = 10;
   std::size_t samples = 4096;
 };
@@ -92,13 +92,10 @@ double largest_difference(any_rank& rank, cpu& device, std::span<const float> mo
   return most;
 }
 
-// What joins the ranks of a rung: that of the command line, or loopback, for the rungs of one process.
-using joined = ranks_of_program::type;
-
 // Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch. What was found is
 // known to rank 0.
 template <class Make, class Step>
-result run_ranks(joined& ranks, bool quiet, const job& j, const dataset& data, const char* name, Make make, Step step) {
+result run_ranks(ranks_of_program& ranks, bool quiet, const job& j, const dataset& data, const char* name, Make make, Step step) {
   result out;
   const auto start = std::chrono::steady_clock::now();
   ranks.run([&](any_rank& rank) {
@@ -127,7 +124,7 @@ const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& t
 
 // Ranks whose gradients are reduced, in one of the ways.
 template <class Net, class... Options>
-result replicas(joined& ranks, const job& j, const dataset& data, const char* name) {
+result replicas(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](any_rank& rank) {
     return training<ddp<Net, any_rank, Options...>>{rank, optimizer, {.seed = 7, .threads = 1}};
   };
@@ -135,15 +132,15 @@ result replicas(joined& ranks, const job& j, const dataset& data, const char* na
 }
 
 template <class Net>
-result one(joined& ranks, const job& j, const dataset& data, const char* name) {
+result one(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
-  joined alone(launch{}, {.communicator = "loopback"});
+  ranks_of_program alone;
   return run_ranks(alone, !ranks.first(), j, data, name, make, plain_step);
 }
 
 // As many micro-batches as ranks, each of what that rank would have read.
 template <class Net>
-result accumulate(joined& ranks, const job& j, const dataset& data, const char* name) {
+result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   result out;
   training<Net> train{optimizer, {.seed = 7, .threads = 1}};
   const auto parts = static_cast<std::size_t>(ranks.size());
@@ -175,7 +172,7 @@ result accumulate(joined& ranks, const job& j, const dataset& data, const char* 
 // Each rank is a job of its own; after every step they take the mean of their parameters. It is what one must not do
 // with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
 template <class Net>
-result average(joined& ranks, const job& j, const dataset& data, const char* name) {
+result average(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
   const auto step = [](auto& train, any_rank& rank, const auto& inputs, const auto& targets) {
     const double loss = train.step(inputs, targets);
@@ -189,7 +186,7 @@ result average(joined& ranks, const job& j, const dataset& data, const char* nam
 
 struct rung {
   const char* name;
-  result (*run)(joined&, const job&, const dataset&, const char*);
+  result (*run)(ranks_of_program&, const job&, const dataset&, const char*);
 };
 template <class Net>
 constexpr std::array ladder{
@@ -218,7 +215,7 @@ int climb(const job& j, const command_line& given, int count, char** words) {
   const auto is = [](const std::string& word) { return [&word](const auto& e) { return word == "all" || word == e.name; }; };
   if (std::ranges::none_of(sizes, is(j.size)) || std::ranges::none_of(sizes[0].rungs, is(j.rung)))
     given.fail("no such --rung or --size; --help lists them");
-  auto ranks = j.told.chosen(count, words);
+  ranks_of_program ranks(count, words, j.ranks);
   if (ranks.first())
     std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank; %s\n",
                 j.samples, rows, ranks.text().c_str());
@@ -245,7 +242,7 @@ int climb(const job& j, const command_line& given, int count, char** words) {
 int main(int count, char** words) {
   job j;
   command_line given("ffnet", "the ladder of data-parallel training");
-  j.told.add_to(given);
+  j.ranks.add_to(given);
   given.add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
       .add("size", j.size, "small (1,021 parameters), medium (40,501), large, or all")
       .add("epochs", j.epochs, "times that all samples are seen")

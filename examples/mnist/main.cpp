@@ -7,7 +7,7 @@
 // Ranks are threads of one process, processes that mpirun or srun has started, or one alone; the body that trains is compiled
 // once for all of them (ranks.md).
 //
-// uses: mpi
+// uses: ranks_of_program
 // test: --epochs 1 --samples 512
 // test: --epochs 1 --samples 256 --communicator loopback --accumulate 2
 // test: --epochs 1 --samples 512 --policy all --ranks 2
@@ -31,7 +31,7 @@
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
 #include "../found_digits.hpp"
-#include "../ranks_of_program.hpp"
+#include "../ranks_of_program/ranks_of_program.hpp"
 
 using namespace cairn;
 
@@ -47,7 +47,7 @@ struct job {
   std::string policy;
   std::string budget;
   std::string costs = "flops";
-  ranks_of_program ranks;
+  ranks_of_program::told ranks;
   std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 20;
   std::size_t batch = 64;     // samples of one rank in one micro-batch
@@ -76,7 +76,7 @@ using solved_curve = memory_curve<Net, capacity>;
 
 // With a step that was solved, Policy is the schedule that was compiled and is not used. What it found is known to rank 0.
 template <class Policy>
-result run(ranks_of_program::type& ranks, const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
+result run(ranks_of_program& ranks, const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
   result out;
   ranks.run([&](any_rank& rank) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
@@ -151,7 +151,7 @@ picture_panel panel(const char* name) {
 // One row of the table: a name on the command line, and the instantiation behind it.
 struct entry {
   const char* name;
-  result (*run)(ranks_of_program::type&, const job&, const digit_images<float>&, const solved_curve::step&);
+  result (*run)(ranks_of_program&, const job&, const digit_images<float>&, const solved_curve::step&);
   picture_panel (*panel)(const char*);
   network_summary (*summary)();
 };
@@ -208,7 +208,7 @@ std::vector<entry> chosen_by(const job& j, const command_line& given) {
 }
 
 // What stages cost as the first process measured it: all have to solve for the same schedule.
-std::vector<stage_cost> costs_of_rank_0(ranks_of_program::type& ranks) {
+std::vector<stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
   std::vector<stage_cost> costs = measured_costs<Net, capacity>();
   ranks.run([&](any_rank& rank) {
     cpu device;
@@ -226,7 +226,7 @@ struct solved_budgets {
   std::optional<solved_curve> curve; // empty without budgets
   std::vector<solved_curve::step> steps;
 
-  solved_budgets(const job& j, ranks_of_program::type& ranks) {
+  solved_budgets(const job& j, ranks_of_program& ranks) {
     if (j.budget.empty()) return;
     for (const std::string& word : split(j.budget)) bytes.push_back(parse_bytes(word));
     if (j.costs == "measured") curve.emplace(costs_of_rank_0(ranks));
@@ -269,7 +269,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--accumulate is at least 1, --batch is 1 to " + std::to_string(capacity));
   if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
-  auto ranks = j.ranks.chosen(count, words);
+  ranks_of_program ranks(count, words, j.ranks);
   const solved_budgets solved(j, ranks);
 
   const auto digits = first_of(found_digits(j.data, ranks.first() ? stdout : nullptr), j.samples);
