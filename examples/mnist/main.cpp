@@ -269,10 +269,12 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--accumulate is at least 1, --batch is 1 to " + std::to_string(capacity));
   if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
+  // What may fail in one process alone is done before they are joined: none of the others waits then.
+  const bool first = launch::of_process(count, words).rank == 0;
+  const auto digits = first_of(found_digits(j.data, first ? stdout : nullptr), j.samples);
   ranks_of_program ranks(count, words, j.ranks);
   const solved_budgets solved(j, ranks);
 
-  const auto digits = first_of(found_digits(j.data, ranks.first() ? stdout : nullptr), j.samples);
   using plan = blueprint_of<Net, capacity>;
   if (ranks.first()) {
     std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu micro-batches of %zu\n",
