@@ -53,7 +53,10 @@ void run_as_rank(message_board& board, Body& body) {
   }
   if (!out.late.empty())
     board.abort(whole + "; " + out.late + " did not end within the deadline after that, so the job is ended");
-  if (!thrown && out.first_to_throw < 0) return;
+  if (!thrown && out.first_to_throw < 0) {
+    if (board.failed()) board.throw_reason(board.whose() + ": its work was done, but the job failed, because ");
+    return;
+  }
   linger_at_exit();
   if (!thrown) throw rank_lost(whole);
   try {
