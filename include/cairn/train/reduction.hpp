@@ -37,6 +37,7 @@ public:
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
     asks_to_stop_ = own.asks_to_stop;
+    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
     if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
     begin(comm, queue);
   }
@@ -70,12 +71,17 @@ public:
     for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
   }
 
-  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
-  void compare(Communicator& comm, Queue& queue) {
+  // Waits for what all ranks say of their step. Only after the first bucket has left.
+  void look(Communicator& comm, Queue& queue) {
     if (!compares()) return;
     wait_for_facts(queue);
-    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
     asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
+    samples_ = facts_of_ranks<T>::samples_of(facts_, static_cast<std::size_t>(comm.size()));
+  }
+  // The same, and throws input_error on every rank if they make different steps.
+  void compare(Communicator& comm, Queue& queue) {
+    look(comm, queue);
+    if (compares()) facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
   }
   // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
   void wait_for_facts(Queue& queue) {
@@ -85,8 +91,9 @@ public:
   std::span<T> facts() const { return facts_; }
   // Whether there are facts to compare: not of one rank, and not without gradients.
   bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop? All know it, once the step was compared.
+  // Does a rank ask to stop, and which have samples? All know it, once the step was looked at.
   bool asks_to_stop() const { return asks_to_stop_; }
+  const ranks_with_samples& samples() const { return samples_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -106,6 +113,7 @@ private:
   std::span<T> facts_;
   std::size_t next_ = 0;
   bool asks_to_stop_ = false;
+  ranks_with_samples samples_{};
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };

@@ -159,6 +159,7 @@ protected:
     for (std::size_t i = 0; i < updates_.states(); ++i)
       broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
     broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+    last_samples_ = {};
   }
 
   auto states_on_host() {
@@ -292,6 +293,7 @@ protected:
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
   std::size_t last_micro_batches_ = 1; // of the last step
+  ranks_with_samples last_samples_{};  // of the last step since the ranks began, or have joined
   std::size_t rows_ = 0;               // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;

@@ -112,6 +112,13 @@ public:
   // Forgets the micro-batches since the last step, as if they had not been.
   void drop_micro_batches() { micro_batches_ = 0; }
 
+  // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
+  // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
+  // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
+  // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
+  // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
+  std::uint64_t join() { return this->join_others(); }
+
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
   // is for losses that are known only when the output is.

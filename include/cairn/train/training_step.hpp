@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
+#include <cairn/comm/exchange.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
@@ -65,7 +68,7 @@ protected:
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
   using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_;
+  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::last_samples_, base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -96,7 +99,74 @@ protected:
         steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
 
+  std::uint64_t join_others() {
+    static_assert(!is_apart, "trainer::join: on a device whose work is done later the host does not know which ranks have "
+                             "samples when it puts an update on the queue; give every rank as many batches, as "
+                             "distributed_sampler does");
+    if (micro_batches_ > 0)
+      throw input_error("trainer::join: expected no micro-batches since the last step, found " + std::to_string(micro_batches_) +
+                        "; make a step of them, or call drop_micro_batches()");
+    const std::uint64_t before = steps_;
+    if constexpr (!is_apart)
+      while (take_part()) {
+      }
+    return steps_ - before;
+  }
+  // A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
+  // samples this is no step: nothing is updated, and false comes back on all ranks.
+  bool take_part() {
+    if (!gradients_.on_the_way().compares()) return false; // there is nothing to take part in
+    return guard_.run(
+        steps_ + 1,
+        [&] {
+          check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
+          applied_scale_ = 1;
+          guard_.enter(true);
+          begin_reduction();
+          return step_of_others();
+        },
+        [this] { abandon(); });
+  }
+
 private:
+  // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
+  bool step_of_others() {
+    auto& gradients = gradients_.on_the_way();
+    if constexpr (!fused) {
+      add_nothing(gradients_.all());
+      gradients.send(comm(), compute(), buckets[0].end);
+    }
+    gradients.look(comm(), compute());
+    if (gradients.samples().count == 0) return end_of_all();
+    if constexpr (fused) {
+      begin_updates();
+      for (std::size_t b = 0; b != buckets.size(); ++b) {
+        add_nothing(gradients.span_of(b));
+        use_finished(buckets[b].end);
+      }
+    }
+    update();
+    return true;
+  }
+  // The number that changes no other one by being added to it: to add 0 would make 0 of -0.
+  static void add_nothing(std::span<sum> gradients) { std::fill(gradients.begin(), gradients.end(), sum(-0.0)); }
+
+  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
+  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
+  bool end_of_all() {
+    guard_.leave();
+    gradients_.on_the_way().compare(comm(), compute());
+    guard_.enter(true);
+    if (gradients_.on_the_way().asks_to_stop()) {
+      stops_ = true; // and it stays so if the last step said it
+      wants_to_stop_ = false;
+    }
+    const ranks_with_samples last = std::exchange(last_samples_, {});
+    if (plan::state_block > 0 && last.count > 0 && last.count < static_cast<std::size_t>(comm().size()))
+      broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), static_cast<int>(last.first));
+    return false;
+  }
+
   template <step_inputs Inputs, class Judge, class Watch>
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
@@ -202,7 +272,7 @@ private:
   }
   void use_bucket(std::size_t b) {
     gradients_.on_the_way().wait(compute(), b);
-    update_bucket(b, 1.0 / static_cast<double>(comm().size()));
+    update_bucket(b, last_samples_.mean());
     const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
@@ -215,8 +285,11 @@ private:
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
       if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
+      last_samples_ = {static_cast<std::size_t>(comm().size()), 0, last_micro_batches_};
     } else {
       gradients_.on_the_way().compare(comm(), compute());
+      last_samples_ = gradients_.on_the_way().samples();
+      last_micro_batches_ = static_cast<std::size_t>(last_samples_.micro_batches); // of the others, if this rank has none
       stops_ = gradients_.on_the_way().asks_to_stop();
       if (stops_) wants_to_stop_ = false;
     }
@@ -232,8 +305,8 @@ private:
     auto& q = compute();
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
-    double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     begin_update();
+    double scale = last_samples_.mean();
     const double* factor = nullptr;
     if (max_norm() > 0) {
       double squares = 0;
