@@ -111,6 +111,8 @@
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
 #include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
 #include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/mean_factor/cpu.hpp>                             // mean factor on a cpu
+#include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
 #include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring

@@ -130,7 +130,7 @@ private:
       replica_access::take_part(run_.train_);
       step_is_made();
     }
-    if constexpr (!Trainer::is_apart) run_.train_.join(); // as all ranks do now
+    run_.train_.join(); // as all ranks do now
     return run_.step_of_epoch_ >= run_.steps_in_epoch_;
   }
   template <class Batch>

@@ -162,11 +162,9 @@ private:
       cuts_a_step = cuts_a_step || rank.batches % together != 0;
       steps_in_epoch_ = std::max(steps_in_epoch_, steps_of(rank));
     }
-    if (is_uneven_ && (cuts_a_step || Trainer::is_apart))
-      throw input_error("fit: expected equally many batches on every rank" +
-                        std::string(Trainer::is_apart ? " of a device whose work is done later"
-                                                      : ", or whole steps of accumulate_grad_batches") +
-                        ", found " + batches_of_ranks());
+    if (is_uneven_ && cuts_a_step)
+      throw input_error("fit: expected equally many batches on every rank, or whole steps of accumulate_grad_batches, found " +
+                        batches_of_ranks());
     if (steps_in_epoch_ == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     epoch_ = static_cast<std::size_t>(at.epoch);
     step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;

@@ -71,17 +71,17 @@ public:
     for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
   }
 
-  // Waits for what all ranks say of their step. Only after the first bucket has left.
-  void look(Communicator& comm, Queue& queue) {
+  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
+  void compare(Communicator& comm, Queue& queue) {
     if (!compares()) return;
     wait_for_facts(queue);
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
-    samples_ = facts_of_ranks<T>::samples_of(facts_, static_cast<std::size_t>(comm.size()));
+    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+    take(comm, facts_);
   }
-  // The same, and throws input_error on every rank if they make different steps.
-  void compare(Communicator& comm, Queue& queue) {
-    look(comm, queue);
-    if (compares()) facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+  // What all ranks say of their step, where the host can read it.
+  void take(Communicator& comm, std::span<const T> facts) {
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
+    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
   }
   // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
   void wait_for_facts(Queue& queue) {
@@ -91,7 +91,7 @@ public:
   std::span<T> facts() const { return facts_; }
   // Whether there are facts to compare: not of one rank, and not without gradients.
   bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop, and which have samples? All know it, once the step was looked at.
+  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
   const ranks_with_samples& samples() const { return samples_; }
 

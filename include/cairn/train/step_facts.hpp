@@ -64,6 +64,8 @@ public:
     }
     *at = own.asks_to_stop ? T(1) : T(0);
   }
+  // Where the micro-batches of rank 0 are; those of the next rank are `each` numbers further.
+  static constexpr std::size_t place_of_micro_batches = 4;
   // Where the number of a rank's parameters is: the op checksum writes it there.
   static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
 

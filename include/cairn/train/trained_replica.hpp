@@ -214,7 +214,8 @@ protected:
   void settle(auto& o) {
     waiting()(o.done);
     outcomes_.close(o);
-    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
+    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
+    if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
     if (!o.has_facts) return;
     const auto ranks = static_cast<std::size_t>(comm().size());
     const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
@@ -225,6 +226,7 @@ protected:
       throw;
     }
     stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
+    last_samples_ = facts_of_ranks<sum>::samples_of(facts, ranks);
   }
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
@@ -301,6 +303,8 @@ protected:
   std::uint64_t settings_;
   double gradient_norm_ = 0;
   double applied_scale_ = 1;   // what gradients() still has to multiply by
+  bool is_scale_late_ = false; // it is late_scale_, which is known when the step is over
+  double late_scale_ = 1;
   bool wants_to_stop_ = false; // this rank asks to, from the next step on
   bool stops_ = false;         // a rank asked to in the last step
   callback<std::byte*, std::size_t> discarded_{};

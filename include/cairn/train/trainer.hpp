@@ -260,6 +260,7 @@ public:
     rate_was_set_ = s.rate_was_set;
     micro_batches_ = 0;
     applied_scale_ = 1;
+    is_scale_late_ = false;
   }
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
@@ -319,15 +320,16 @@ public:
 private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
+  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::is_scale_late_;
+  using base::late_scale_, base::micro_batches_;
   using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.
   void scale(std::span<sum> all) {
-    if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
+    if (std::exchange(is_scale_late_, false)) {
       this->wait_for_all();
-      applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
+      applied_scale_ = late_scale_;
     }
     if (applied_scale_ != 1)
       for (sum& g : all) g *= static_cast<sum>(applied_scale_);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,7 @@
 
 #include <cairn/comm/exchange.hpp>
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/data/checksum.hpp>
@@ -18,7 +18,10 @@
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
+#include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/input_arrays.hpp>
@@ -68,7 +71,8 @@ protected:
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
   using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::last_samples_, base::learning_rate_;
+  using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
+  using base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -100,27 +104,25 @@ protected:
   }
 
   std::uint64_t join_others() {
-    static_assert(!is_apart, "trainer::join: on a device whose work is done later the host does not know which ranks have "
-                             "samples when it puts an update on the queue; give every rank as many batches, as "
-                             "distributed_sampler does");
     if (micro_batches_ > 0)
       throw input_error("trainer::join: expected no micro-batches since the last step, found " + std::to_string(micro_batches_) +
                         "; make a step of them, or call drop_micro_batches()");
     const std::uint64_t before = steps_;
-    if constexpr (!is_apart)
-      while (take_part()) {
-      }
+    while (take_part()) {
+    }
     return steps_ - before;
   }
   // A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
-  // samples this is no step: nothing is updated, and false comes back on all ranks.
+  // samples this is no step: nothing is updated, and false comes back on all ranks. It waits for the others on every device.
   bool take_part() {
     if (!gradients_.on_the_way().compares()) return false; // there is nothing to take part in
     return guard_.run(
         steps_ + 1,
         [&] {
           check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
-          applied_scale_ = 1;
+          this->begin_outcome();
+          if constexpr (is_apart) send_facts();
+          begin_scale();
           guard_.enter(true);
           begin_reduction();
           return step_of_others();
@@ -129,6 +131,14 @@ protected:
   }
 
 private:
+  // Facts of a step without inputs, with which they go to the device otherwise.
+  void send_facts() {
+    const std::span<sum> here = outcomes_.latest().facts(gradients_.on_the_way().facts().size());
+    facts_of_ranks<sum>::write(here, static_cast<std::size_t>(comm().rank()), facts(0));
+    wants_to_stop_ = false;
+    upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
+    waiting()(compute().record());
+  }
   // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
   bool step_of_others() {
     auto& gradients = gradients_.on_the_way();
@@ -136,8 +146,9 @@ private:
       add_nothing(gradients_.all());
       gradients.send(comm(), compute(), buckets[0].end);
     }
-    gradients.look(comm(), compute());
-    if (gradients.samples().count == 0) return end_of_all();
+    const std::span<const sum> all = facts_now();
+    gradients.take(comm(), all);
+    if (gradients.samples().count == 0) return end_of_all(all);
     if constexpr (fused) {
       begin_updates();
       for (std::size_t b = 0; b != buckets.size(); ++b) {
@@ -146,16 +157,38 @@ private:
       }
     }
     update();
+    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());
     return true;
   }
+  // What all ranks say of this step, where the host can read it.
+  std::span<const sum> facts_now() {
+    auto& gradients = gradients_.on_the_way();
+    gradients.wait_for_facts(compute());
+    if constexpr (!is_apart) return gradients.facts();
+    else {
+      auto& o = outcomes_.latest();
+      outcomes_.fetch_facts(compute(), o, gradients.facts().data());
+      waiting()(compute().record());
+      return o.facts(gradients.facts().size());
+    }
+  }
   // The number that changes no other one by being added to it: to add 0 would make 0 of -0.
-  static void add_nothing(std::span<sum> gradients) { std::fill(gradients.begin(), gradients.end(), sum(-0.0)); }
+  struct nothing {
+    template <class Number>
+    CAIRN_HOST_DEVICE Number operator()(Number) const {
+      return static_cast<Number>(-0.0);
+    }
+  };
+  void add_nothing(std::span<sum> gradients) {
+    elementwise(compute(), gradients.size(), nothing{}, gradients.data(), static_cast<const sum*>(gradients.data()));
+  }
 
   // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
   // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
-  bool end_of_all() {
+  bool end_of_all(std::span<const sum> all) {
+    this->wait_for_all(); // for what the last step tells
     guard_.leave();
-    gradients_.on_the_way().compare(comm(), compute());
+    facts_of_ranks<sum>::compare(all, static_cast<std::size_t>(comm().size()));
     guard_.enter(true);
     if (gradients_.on_the_way().asks_to_stop()) {
       stops_ = true; // and it stays so if the last step said it
@@ -202,7 +235,7 @@ private:
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
-    applied_scale_ = 1;
+    begin_scale();
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
@@ -228,7 +261,8 @@ private:
     } else {
       if (gradients.compares()) {
         const std::span<sum> all = gradients.facts();
-        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
+        if (micro_batches_ > 0) // else send_facts() has sent them
+          copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
         if (compares_parameters())
           checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
                    static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
@@ -272,7 +306,7 @@ private:
   }
   void use_bucket(std::size_t b) {
     gradients_.on_the_way().wait(compute(), b);
-    update_bucket(b, last_samples_.mean());
+    update_bucket(b, mean_.here, mean_.there);
     const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
@@ -284,18 +318,45 @@ private:
     micro_batches_ = 0;
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
-      if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
-      last_samples_ = {static_cast<std::size_t>(comm().size()), 0, last_micro_batches_};
+      if (last_micro_batches_ == 0) // this rank has none, and has seen those of the others
+        last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+      mean_ = mean_on_device();
     } else {
       gradients_.on_the_way().compare(comm(), compute());
       last_samples_ = gradients_.on_the_way().samples();
       last_micro_batches_ = static_cast<std::size_t>(last_samples_.micro_batches); // of the others, if this rank has none
+      mean_ = {last_samples_.mean()};
       stops_ = gradients_.on_the_way().asks_to_stop();
       if (stops_) wants_to_stop_ = false;
     }
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
+  }
+
+  // What makes a mean of the sum over micro-batches and ranks with samples. Of several ranks whose device's work is done later
+  // the host does not know how many have some: an op counts them in the facts, and the update finds the mean there.
+  struct applied_mean {
+    double here = 1;
+    const double* there = nullptr;
+  };
+  applied_mean mean_on_device() {
+    auto& gradients = gradients_.on_the_way();
+    auto& o = outcomes_.latest();
+    const auto ranks = static_cast<std::size_t>(comm().size());
+    const auto micro_batches = static_cast<double>(last_micro_batches_);
+    if (!gradients.compares()) return {o.scale = 1.0 / (micro_batches * static_cast<double>(ranks))};
+    gradients.wait_for_facts(compute());
+    mean_factor(compute(), &o.numbers()->mean, micro_batches, ranks,
+                static_cast<const sum*>(gradients.facts().data() + facts_of_ranks<sum>::place_of_micro_batches),
+                facts_of_ranks<sum>::each);
+    o.has_mean = is_scale_late_ = true;
+    return {1, &o.numbers()->mean};
+  }
+  // Gradients are being made anew: nothing makes a mean of them yet.
+  void begin_scale() {
+    applied_scale_ = 1;
+    is_scale_late_ = false;
   }
 
   // When everything has arrived: what fails on the way leaves no parameter updated.
@@ -306,17 +367,17 @@ private:
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
     begin_update();
-    double scale = last_samples_.mean();
-    const double* factor = nullptr;
+    double scale = mean_.here;
+    const double* factor = mean_.there;
     if (max_norm() > 0) {
       double squares = 0;
       if constexpr (is_apart) {
         auto& o = outcomes_.latest();
         squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
-        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm());
+        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm(), mean_.there);
         factor = &o.numbers()->factor;
         o.has_norm = true;
-        o.scale = scale;
+        is_scale_late_ = true;
       } else {
         squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
         gradient_norm_ = std::sqrt(squares) * scale;
@@ -334,11 +395,12 @@ private:
     guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale, const double* factor = nullptr) {
+  void update_bucket(std::size_t b, double scale, const double* factor) {
     updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
                    gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
+  applied_mean mean_{};     // of this step
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   bool reducing_ = false;
 };
