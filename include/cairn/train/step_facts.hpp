@@ -40,9 +40,6 @@ struct ranks_with_samples {
   std::size_t count = 0;
   std::size_t first = 0;           // the lowest of them
   std::uint64_t micro_batches = 0; // of each
-
-  // What makes a mean of the sum of their gradients.
-  double mean() const { return 1.0 / (static_cast<double>(micro_batches) * static_cast<double>(count)); }
 };
 
 // The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in

@@ -318,14 +318,13 @@ private:
     micro_batches_ = 0;
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
-      if (last_micro_batches_ == 0) // this rank has none, and has seen those of the others
-        last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+      take_micro_batches();
       mean_ = mean_on_device();
     } else {
       gradients_.on_the_way().compare(comm(), compute());
       last_samples_ = gradients_.on_the_way().samples();
-      last_micro_batches_ = static_cast<std::size_t>(last_samples_.micro_batches); // of the others, if this rank has none
-      mean_ = {last_samples_.mean()};
+      take_micro_batches();
+      mean_ = {mean_over(last_samples_.count)};
       stops_ = gradients_.on_the_way().asks_to_stop();
       if (stops_) wants_to_stop_ = false;
     }
@@ -340,14 +339,18 @@ private:
     double here = 1;
     const double* there = nullptr;
   };
+  double mean_over(std::size_t ranks) const { return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks)); }
+  void take_micro_batches() { // a rank that has none has seen those of the others
+    if (last_micro_batches_ == 0)
+      last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+  }
   applied_mean mean_on_device() {
     auto& gradients = gradients_.on_the_way();
     auto& o = outcomes_.latest();
     const auto ranks = static_cast<std::size_t>(comm().size());
-    const auto micro_batches = static_cast<double>(last_micro_batches_);
-    if (!gradients.compares()) return {o.scale = 1.0 / (micro_batches * static_cast<double>(ranks))};
+    if (!gradients.compares()) return {o.scale = mean_over(ranks)};
     gradients.wait_for_facts(compute());
-    mean_factor(compute(), &o.numbers()->mean, micro_batches, ranks,
+    mean_factor(compute(), &o.numbers()->mean, static_cast<double>(last_micro_batches_), ranks,
                 static_cast<const sum*>(gradients.facts().data() + facts_of_ranks<sum>::place_of_micro_batches),
                 facts_of_ranks<sum>::each);
     o.has_mean = is_scale_late_ = true;

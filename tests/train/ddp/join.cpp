@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Ranks with different numbers of batches: those that are finished take part in the steps of the others.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -189,6 +191,42 @@ TEST_CASE("ddp, join: layers' buffers are those of the lowest rank of the last s
   const auto even = run({2, 2, 2});
   for (const auto& its : even) CHECK(its[1] == its[0]);
   CHECK(even[0] != even[1]);
+}
+
+namespace {
+
+// y = x, with a parameter whose gradient is -0.
+struct Negative {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {1}, initial::constant(1)}}; }
+  static void forward(cpu::queue&, const auto& call) {
+    std::copy_n(call.inputs[0], call.rows * call.in(0).size(), call.outputs[0]);
+  }
+  static void backward(cpu::queue&, const auto& call) {
+    call.gradients[0][0] = -0.0F;
+    if (call.input_gradients) std::copy_n(call.output_gradients[0], call.rows * call.in(0).size(), call.input_gradients[0]);
+  }
+};
+
+} // namespace
+
+TEST_CASE("ddp, join: the zeros of a rank change no bit, not even that of -0") {
+  for (const int with_samples : {0, 1}) {
+    threads{2}.run([&](threads::rank& rank) {
+      using Signed = Sequential<Linear<testing::features, testing::classes>, Negative>;
+      trainer<ddp<Signed, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum};
+      const auto s = samples_of<float>(0, 0, rank.rank());
+      if (rank.rank() == with_samples) {
+        t.step(s.x, s.y);
+        t.for_each_gradient([](const auto& q) {
+          if (q.numbers.size() == 1) CHECK(std::signbit(q.numbers[0]));
+        });
+      }
+      t.join();
+      CHECK(t.steps() == 1);
+    });
+  }
 }
 
 namespace {
