@@ -209,6 +209,7 @@
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
 #include <cairn/train/host_copy.hpp>            // a device's numbers where the host may use them
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
+#include <cairn/train/joined_step.hpp>          // the steps of other ranks, of one that has no samples left
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
 #include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on

@@ -137,8 +137,8 @@ private:
     return (static_cast<std::size_t>(rank.batches) + together - 1) / together;
   }
   std::string batches_of_ranks() const {
-    const detail::rank_groups alike(all_ranks_.size(),
-                                    [this](std::size_t a, std::size_t b) { return all_ranks_[a].batches == all_ranks_[b].batches; });
+    const detail::rank_groups alike(
+        all_ranks_.size(), [this](std::size_t a, std::size_t b) { return all_ranks_[a].batches == all_ranks_[b].batches; });
     std::vector<std::string> found;
     for (std::size_t i = 0; i < alike.size(); ++i)
       found.push_back(std::to_string(all_ranks_[alike[i].front()].batches) + " on " + detail::rank_groups::text(alike[i]));
@@ -156,8 +156,9 @@ private:
     for (const standing& rank : all_ranks_) {
       if (rank.epoch != all_ranks_[0].epoch || rank.batch != all_ranks_[0].batch)
         throw input_error("fit: expected loaders that stand at the same place on every rank, found one at batch " +
-                          std::to_string(rank.batch) + " of epoch " + std::to_string(rank.epoch) + " and that of rank 0 at batch " +
-                          std::to_string(all_ranks_[0].batch) + " of epoch " + std::to_string(all_ranks_[0].epoch));
+                          std::to_string(rank.batch) + " of epoch " + std::to_string(rank.epoch) +
+                          " and that of rank 0 at batch " + std::to_string(all_ranks_[0].batch) + " of epoch " +
+                          std::to_string(all_ranks_[0].epoch));
       is_uneven_ = is_uneven_ || rank.batches != all_ranks_[0].batches;
       cuts_a_step = cuts_a_step || rank.batches % together != 0;
       steps_in_epoch_ = std::max(steps_in_epoch_, steps_of(rank));

@@ -286,7 +286,7 @@ struct replica_access {
   static const auto& options(const Trainer& trainer) {
     return trainer.options_;
   }
-  // One step of the others, of a rank without samples: see training_step.hpp.
+  // One step of the others, of a rank without samples: see joined_step.hpp.
   template <class Trainer>
   static bool take_part(Trainer& trainer) {
     return trainer.take_part();

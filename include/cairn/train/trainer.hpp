@@ -23,13 +23,13 @@
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/joined_step.hpp>
 #include <cairn/train/loss.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/settings.hpp>
 #include <cairn/train/taken_loss.hpp>
 #include <cairn/train/training_state.hpp>
-#include <cairn/train/training_step.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
 namespace cairn {
@@ -44,8 +44,8 @@ namespace cairn {
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
+class trainer : public detail::joined_step<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = detail::joined_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 

@@ -6,11 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 
-#include <cairn/comm/exchange.hpp>
 #include <cairn/core/accumulated.hpp>
-#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/data/checksum.hpp>
@@ -18,10 +15,8 @@
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/copy/copy.hpp>
-#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
-#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/input_arrays.hpp>
@@ -103,103 +98,7 @@ protected:
         steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
 
-  std::uint64_t join_others() {
-    if (micro_batches_ > 0)
-      throw input_error("trainer::join: expected no micro-batches since the last step, found " + std::to_string(micro_batches_) +
-                        "; make a step of them, or call drop_micro_batches()");
-    const std::uint64_t before = steps_;
-    while (take_part()) {
-    }
-    return steps_ - before;
-  }
-  // A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
-  // samples this is no step: nothing is updated, and false comes back on all ranks. It waits for the others on every device.
-  bool take_part() {
-    if (!gradients_.on_the_way().compares()) return false; // there is nothing to take part in
-    return guard_.run(
-        steps_ + 1,
-        [&] {
-          check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
-          this->begin_outcome();
-          if constexpr (is_apart) send_facts();
-          begin_scale();
-          guard_.enter(true);
-          begin_reduction();
-          return step_of_others();
-        },
-        [this] { abandon(); });
-  }
-
 private:
-  // Facts of a step without inputs, with which they go to the device otherwise.
-  void send_facts() {
-    const std::span<sum> here = outcomes_.latest().facts(gradients_.on_the_way().facts().size());
-    facts_of_ranks<sum>::write(here, static_cast<std::size_t>(comm().rank()), facts(0));
-    wants_to_stop_ = false;
-    upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
-    waiting()(compute().record());
-  }
-  // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
-  bool step_of_others() {
-    auto& gradients = gradients_.on_the_way();
-    if constexpr (!fused) {
-      add_nothing(gradients_.all());
-      gradients.send(comm(), compute(), buckets[0].end);
-    }
-    const std::span<const sum> all = facts_now();
-    gradients.take(comm(), all);
-    if (gradients.samples().count == 0) return end_of_all(all);
-    if constexpr (fused) {
-      begin_updates();
-      for (std::size_t b = 0; b != buckets.size(); ++b) {
-        add_nothing(gradients.span_of(b));
-        use_finished(buckets[b].end);
-      }
-    }
-    update();
-    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());
-    return true;
-  }
-  // What all ranks say of this step, where the host can read it.
-  std::span<const sum> facts_now() {
-    auto& gradients = gradients_.on_the_way();
-    gradients.wait_for_facts(compute());
-    if constexpr (!is_apart) return gradients.facts();
-    else {
-      auto& o = outcomes_.latest();
-      outcomes_.fetch_facts(compute(), o, gradients.facts().data());
-      waiting()(compute().record());
-      return o.facts(gradients.facts().size());
-    }
-  }
-  // The number that changes no other one by being added to it: to add 0 would make 0 of -0.
-  struct nothing {
-    template <class Number>
-    CAIRN_HOST_DEVICE Number operator()(Number) const {
-      return static_cast<Number>(-0.0);
-    }
-  };
-  void add_nothing(std::span<sum> gradients) {
-    elementwise(compute(), gradients.size(), nothing{}, gradients.data(), static_cast<const sum*>(gradients.data()));
-  }
-
-  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
-  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
-  bool end_of_all(std::span<const sum> all) {
-    this->wait_for_all(); // for what the last step tells
-    guard_.leave();
-    facts_of_ranks<sum>::compare(all, static_cast<std::size_t>(comm().size()));
-    guard_.enter(true);
-    if (gradients_.on_the_way().asks_to_stop()) {
-      stops_ = true; // and it stays so if the last step said it
-      wants_to_stop_ = false;
-    }
-    const ranks_with_samples last = std::exchange(last_samples_, {});
-    if (plan::state_block > 0 && last.count > 0 && last.count < static_cast<std::size_t>(comm().size()))
-      broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), static_cast<int>(last.first));
-    return false;
-  }
-
   template <step_inputs Inputs, class Judge, class Watch>
   double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
     rows_ = judge.rows(inputs);
@@ -207,7 +106,7 @@ private:
     this->begin_outcome();
     const auto write = [&](std::byte* to) {
       judge.write(rows_, to);
-      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes, micro_batches_ + 1);
     };
     return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
       double loss = 0;
@@ -242,6 +141,9 @@ private:
     watch.backward(code_, compute(), lent);
     return loss;
   }
+
+protected:
+  // What a step of a rank without samples is made of too: see joined_step.hpp.
   bool compares_parameters() const {
     return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
   }
@@ -261,7 +163,7 @@ private:
     } else {
       if (gradients.compares()) {
         const std::span<sum> all = gradients.facts();
-        if (micro_batches_ > 0) // else send_facts() has sent them
+        if (micro_batches_ > 0) // else they are there already
           copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
         if (compares_parameters())
           checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
@@ -271,9 +173,9 @@ private:
       gradients.begin(comm(), compute());
     }
   }
-  void write_facts(std::byte* to) {
+  void write_facts(std::byte* to, std::size_t micro_batches) {
     facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
-                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches));
     wants_to_stop_ = false; // this step carries it
   }
 
@@ -339,10 +241,11 @@ private:
     double here = 1;
     const double* there = nullptr;
   };
-  double mean_over(std::size_t ranks) const { return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks)); }
+  double mean_over(std::size_t ranks) const {
+    return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks));
+  }
   void take_micro_batches() { // a rank that has none has seen those of the others
-    if (last_micro_batches_ == 0)
-      last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+    if (last_micro_batches_ == 0) last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
   }
   applied_mean mean_on_device() {
     auto& gradients = gradients_.on_the_way();
@@ -403,6 +306,7 @@ private:
                    gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
+private:
   applied_mean mean_{};     // of this step
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   bool reducing_ = false;

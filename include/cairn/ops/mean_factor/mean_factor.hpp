@@ -7,8 +7,8 @@
 
 namespace cairn {
 
-// *factor = 1 / (times k), where k is how many of `count` words are not 0: word i is the four numbers from words + i stride on, as
-// write_as_numbers() leaves them (ops/checksum/checksum.hpp). At least one of them is not 0.
+// *factor = 1 / (times k), where k is how many of `count` words are not 0, at least one. Word i is the four numbers from
+// words + i stride on, as write_as_numbers() leaves them (ops/checksum/checksum.hpp).
 //
 // Where work is done later, it makes a mean of a sum over ranks of which the host does not know how many have samples.
 template <class T>

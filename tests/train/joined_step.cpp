@@ -17,9 +17,10 @@
 #include <cairn/net/fused_update.hpp>
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/joined_step.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../training.hpp"
+#include "training.hpp"
 
 using namespace cairn;
 using testing::has;
@@ -34,8 +35,8 @@ using epochs = std::vector<std::vector<int>>;
 
 template <class T>
 samples<T> samples_of(std::size_t epoch, int batch, int rank) {
-  return samples<T>(static_cast<std::size_t>(rank == 1 ? 4 : 6), static_cast<std::uint32_t>(epoch) * 100 +
-                                                                     static_cast<std::uint32_t>(10 * batch + rank));
+  return samples<T>(static_cast<std::size_t>(rank == 1 ? 4 : 6),
+                    static_cast<std::uint32_t>(epoch) * 100 + static_cast<std::uint32_t>(10 * batch + rank));
 }
 
 // What is seen of a trainer after every epoch.
@@ -128,25 +129,25 @@ using fused_replica = ddp<fused_update<Net>, threads::rank, bucket_bytes<2500>>;
 
 } // namespace
 
-TEST_CASE("ddp, join: ranks that are finished at different times are one rank that sees the same samples") {
+TEST_CASE("joined_step: ranks that are finished at different times are one rank that sees the same samples") {
   check<replica>({{1, 2}}, testing::momentum);
   check<replica>({{2, 1}}, testing::momentum);
   for (const epochs& all : {epochs{{1, 3, 2}}, epochs{{3, 1, 2}}, epochs{{2, 0, 1}}, epochs{{0, 2, 2}}, epochs{{2, 2, 2}}})
     check<replica>(all, testing::momentum);
 }
-TEST_CASE("ddp, join: several epochs, one of them without a sample, with clipping and a schedule") {
+TEST_CASE("joined_step: several epochs, one of them without a sample, with clipping and a schedule") {
   const settings given{.learning_rate = step_rate{.learning_rate = 0.1, .step_size = 2}, .clip = {0.25}};
   check<replica>({{1, 2, 0}, {0, 0, 0}, {2, 1, 2}, {1, 1, 1}, {0, 0, 2}}, testing::momentum, given);
 }
-TEST_CASE("ddp, join: with AdamW and numbers of double") {
+TEST_CASE("joined_step: with AdamW and numbers of double") {
   check<ddp<Net, threads::rank, after_backward>, double>({{1, 3}, {2, 0}}, AdamW{.learning_rate = 0.01});
 }
-TEST_CASE("ddp, join: with a fused update, which divides by what it learns with the first bucket") {
+TEST_CASE("joined_step: with a fused update, which divides by what it learns with the first bucket") {
   static_assert(trainer<fused_replica, CrossEntropyLoss, SGD, batch<6>>::buckets.size() >= 3);
   check<fused_replica>({{1, 3, 2}, {0, 2, 2}, {2, 2, 2}, {0, 0, 0}, {2, 0, 1}}, testing::momentum);
 }
 
-TEST_CASE("ddp, join: ranks that accumulate are alike where others have none") {
+TEST_CASE("joined_step: ranks that accumulate are alike where others have none") {
   const auto checksums = [](int ranks) {
     std::vector<std::uint64_t> out(static_cast<std::size_t>(ranks));
     threads{ranks}.run([&](threads::rank& rank) {
@@ -166,7 +167,7 @@ TEST_CASE("ddp, join: ranks that accumulate are alike where others have none") {
   CHECK(checksums(2) == checksums(3)); // the third has none at all
 }
 
-TEST_CASE("ddp, join: layers' buffers are those of the lowest rank of the last step, if not all were there") {
+TEST_CASE("joined_step: layers' buffers are those of the lowest rank of the last step, if not all were there") {
   using Normed = Sequential<Linear<testing::features, 16>, BatchNorm1d<16>, ReLU, Linear<16, testing::classes>>;
   using type = trainer<ddp<Normed, threads::rank>, CrossEntropyLoss, SGD, batch<6>>;
   const auto buffers = [](type& t) { return std::vector<float>(t.buffers().begin(), t.buffers().end()); };
@@ -211,7 +212,7 @@ struct Negative {
 
 } // namespace
 
-TEST_CASE("ddp, join: the zeros of a rank change no bit, not even that of -0") {
+TEST_CASE("joined_step: the zeros of a rank change no bit, not even that of -0") {
   for (const int with_samples : {0, 1}) {
     threads{2}.run([&](threads::rank& rank) {
       using Signed = Sequential<Linear<testing::features, testing::classes>, Negative>;
@@ -261,7 +262,8 @@ struct counting {
 
 } // namespace
 
-TEST_CASE("ddp, join: a step makes the calls that it made, and the end of all is one bucket, or with a fused update the facts") {
+TEST_CASE(
+    "joined_step: a step makes the calls that it made, and the end of all is one bucket, or with a fused update the facts") {
   const auto calls = []<class Model>(std::type_identity<Model>, std::size_t more, std::size_t of_the_end) {
     threads{2}.run([&](threads::rank& rank) {
       counting self(rank);
@@ -308,7 +310,7 @@ std::array<std::string, 2> texts_of(const Body& body) {
 
 } // namespace
 
-TEST_CASE("ddp, join: what the ranks differ in is still found, before an update, and can be set right") {
+TEST_CASE("joined_step: what the ranks differ in is still found, before an update, and can be set right") {
   const auto rates = texts_of([](plain_rank& t, int rank, const samples<>& s) {
     t.step(s.x, s.y);
     const std::uint64_t before = t.checksum();
@@ -335,7 +337,7 @@ TEST_CASE("ddp, join: what the ranks differ in is still found, before an update,
   for (const std::string& text : written) CHECK(has(text, "expected the same parameters"));
 }
 
-TEST_CASE("ddp, join: micro-batches are compared among the ranks that have samples") {
+TEST_CASE("joined_step: micro-batches are compared among the ranks that have samples") {
   std::vector<std::string> texts(3);
   threads{3}.run([&](threads::rank& rank) {
     plain_rank t{rank, testing::momentum};
@@ -350,7 +352,7 @@ TEST_CASE("ddp, join: micro-batches are compared among the ranks that have sampl
     CHECK(has(text, "the same number of micro-batches on every rank, found 1 on rank 1, 2 on rank 2; call accumulate()"));
 }
 
-TEST_CASE("ddp, join: micro-batches that are in no step are refused") {
+TEST_CASE("joined_step: micro-batches that are in no step are refused") {
   const auto texts = texts_of([](plain_rank& t, int, const samples<>& s) {
     t.accumulate(s.x, s.y);
     CHECK(has(text_of([&] { t.join(); }), "expected no micro-batches since the last step, found 1; make a step of them"));
@@ -360,7 +362,7 @@ TEST_CASE("ddp, join: micro-batches that are in no step are refused") {
   CHECK(texts == std::array<std::string, 2>{});
 }
 
-TEST_CASE("ddp, join: a wish to stop of a rank that is finished reaches all, and is not forgotten at the end") {
+TEST_CASE("joined_step: a wish to stop of a rank that is finished reaches all, and is not forgotten at the end") {
   std::array<std::uint64_t, 2> steps{};
   const auto texts = texts_of([&](plain_rank& t, int rank, const samples<>& s) {
     t.step(s.x, s.y);
@@ -380,7 +382,7 @@ TEST_CASE("ddp, join: a wish to stop of a rank that is finished reaches all, and
   CHECK(steps == std::array<std::uint64_t, 2>{2, 2});
 }
 
-TEST_CASE("ddp, join: synchronize makes ranks alike after a failure in it") {
+TEST_CASE("joined_step: synchronize makes ranks alike after a failure in it") {
   const auto texts = texts_of([](plain_rank& t, int rank, const samples<>& s) {
     CHECK(text_of([&] {
             if (rank == 0) throw error("the disk is full");
@@ -393,7 +395,7 @@ TEST_CASE("ddp, join: synchronize makes ranks alike after a failure in it") {
   CHECK(texts == std::array<std::string, 2>{});
 }
 
-TEST_CASE("ddp, join: a rank that forgets it is missed, as one that makes fewer steps is") {
+TEST_CASE("joined_step: a rank that forgets it is missed, as one that makes fewer steps is") {
   for (const bool others_join : {false, true}) {
     std::string text;
     CHECK(has(text_of([&] {
