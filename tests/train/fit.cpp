@@ -200,7 +200,7 @@ std::vector<seen_by_rank> fit_uneven(const std::vector<std::size_t>& samples, co
   threads{static_cast<int>(samples.size())}.run([&](threads::rank& rank) {
     const auto r = static_cast<std::size_t>(rank.rank());
     distributed train{rank, testing::momentum};
-    loader batches{d.data, own_samples{r * 20, samples[r]}, batch<8>{}, {.prefetch = 0}};
+    loader batches{d.data, own_samples{r * 20, samples[r]}, batch<8>{}, loader_options{.prefetch = 0}};
     recorded seen;
     out[r].result = fit(train, batches, options, seen, Callbacks(callbacks)...);
     out[r].calls = seen.calls;
@@ -220,7 +220,7 @@ TEST_CASE("fit: ranks with different numbers of batches make an epoch together, 
   threads{3}.run([&](threads::rank& rank) {
     distributed train{rank, testing::momentum};
     const auto r = static_cast<std::size_t>(rank.rank());
-    loader batches{d.data, own_samples{r * 20, counts[r]}, batch<8>{}, {.prefetch = 0}};
+    loader batches{d.data, own_samples{r * 20, counts[r]}, batch<8>{}, loader_options{.prefetch = 0}};
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (const auto& [x, y] : batches) train.step(x, y);
       train.join();
