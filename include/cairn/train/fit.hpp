@@ -131,6 +131,7 @@ private:
       step_is_made();
     }
     run_.train_.join(); // as all ranks do now
+    look_for_stop();    // a wish behind the last step came with it
     return run_.step_of_epoch_ >= run_.steps_in_epoch_;
   }
   template <class Batch>
@@ -159,12 +160,14 @@ private:
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });
     }
-    if (run_.train_.stop_requested()) {
-      run_.interrupted_ = true;
-      const int number = signals_ ? signals_->arrived() : 0;
-      run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
-    }
+    look_for_stop();
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+  }
+  void look_for_stop() {
+    if (!run_.train_.stop_requested()) return;
+    run_.interrupted_ = true;
+    const int number = signals_ ? signals_->arrived() : 0;
+    run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
   }
 
   void epoch_is_over() {

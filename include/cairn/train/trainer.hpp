@@ -276,8 +276,9 @@ public:
 
   std::uint64_t steps() const { return steps_; } // updates so far
 
-  // Asks every rank to stop: the news goes with the next step's gradients, and when that step is made stop_requested() is true
-  // on all ranks, whichever asked. So all leave their loops after the same step. The step behind it knows nothing of it.
+  // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
+  // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
+  // knows nothing of it.
   void request_stop() { wants_to_stop_ = true; }
   bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
