@@ -360,6 +360,8 @@ TEST_CASE("joined_step: micro-batches that are in no step are refused") {
     CHECK(t.join() == 0);
   });
   CHECK(texts == std::array<std::string, 2>{});
+  trainer<Plain, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum};
+  CHECK(alone.join() == 0); // there are no others
 }
 
 TEST_CASE("joined_step: a wish to stop of a rank that is finished reaches all, and is not forgotten at the end") {
