@@ -89,8 +89,8 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
 // are joined by the constructor, and not by each run: MPI begins once in a process. Without a Processes no MPI is needed. Under a
 // launcher that `launch` does not know the word mpi has to be given.
 //
-// What may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The others learn of
-// an exception between two runs when their deadline is over, and not before.
+// What may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The others learn
+// of an exception between two runs when their deadline is over, and not before.
 template <class Processes = no_processes>
 class chosen_ranks {
 public:
