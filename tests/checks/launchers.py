@@ -5,6 +5,7 @@ A program that prints what launch found is run alone and under each launcher: ea
 machine lacks is left out, and says so with exit status 77. The self-test has launchers of its own, a right one and wrong ones.
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from house import WARNINGS, report
 
@@ -137,7 +139,80 @@ def torchrun_in_mpirun(machine):
                        [r"launch: GROUP_WORLD_SIZE=1 of torchrun, but OMPI_COMM_WORLD_SIZE=2 of Open MPI.* Seen: RANK=.*"]))
 
 
-WAYS = {"alone": alone, "open_mpi": open_mpi, "hydra": hydra, "torchrun": torchrun, "torchrun_in_mpirun": torchrun_in_mpirun}
+SLURM = """ClusterName=tried
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmdPort={node_port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+PluginDir={plugins}
+ProctrackType=proctrack/linuxproc
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/controller.pid
+SlurmdPidFile={folder}/node.pid
+SlurmctldLogFile={folder}/controller.log
+SlurmdLogFile={folder}/node.log
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus}
+PartitionName=all Nodes=ALL Default=YES
+"""
+
+
+@contextlib.contextmanager
+def cluster(machine):
+    """A Slurm of one node, this machine, which asks for no password: the environment that its programs need."""
+    controller, node, steps = (machine.tool(name) for name in ("slurmctld", "slurmd", "slurmstepd"))
+    if os.geteuid() != 0:
+        raise Missing("right to start a Slurm, which root has")
+    plugins = next((pathlib.Path(node).parents[1] / "lib").glob("*/slurm*/auth_none.so"), None)
+    if plugins is None:
+        raise Missing("plugin auth_none of Slurm")
+    folder = machine.folder / "slurm"
+    for name in ("state", "spool"):
+        (folder / name).mkdir(parents=True)
+    (folder / "slurm.conf").write_text(SLURM.format(
+        host=socket.gethostname().split(".")[0], port=free_port(), node_port=free_port(), plugins=plugins.parent, folder=folder,
+        cpus=os.cpu_count()))
+    env = {"SLURM_CONF": str(folder / "slurm.conf")}
+    started = []
+    try:
+        for daemon in ([controller, "-D"], [node, "-D", "-d", steps]):
+            started.append(subprocess.Popen(daemon, env={**machine.env, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        until = time.monotonic() + 60
+        while "idle" not in subprocess.run([machine.tool("sinfo")], env={**machine.env, **env}, capture_output=True, text=True).stdout:
+            if time.monotonic() > until:
+                raise Missing("Slurm that starts within a minute")
+            time.sleep(0.5)
+        yield env
+    finally:
+        for daemon in reversed(started):
+            daemon.terminate()
+            daemon.wait()
+
+
+def slurm(machine):
+    srun = [machine.tool("srun"), "--oversubscribe", "--overcommit", "-n"]
+    with cluster(machine) as env:
+        machine.env.update(env)
+        found = compared("srun -n 3", machine.lines(*srun, "3", machine.program), ranks(3, 3, r":\?", "Slurm"))
+        found += compared("srun --mpi=pmix -n 2", machine.lines(*srun, "2", "--mpi=pmix", machine.program),
+                          ranks(2, 2, r":\?", "(PMI|Slurm)"))
+        found += compared("srun -n 2 --ranks 3", machine.lines(*srun, "2", machine.program, "--ranks", "3", fails=True)[:1],
+                          [r"launch: the program was told to train with 3 ranks, but Slurm says that 2 processes were started.*"])
+        script = machine.folder / "script.sh"
+        script.write_text(f"#!/bin/sh\n{machine.program}\n")
+        subprocess.run([machine.tool("sbatch"), "--wait", "-n", "2", "-o", str(machine.folder / "said"), str(script)], env=machine.env,
+                       capture_output=True, timeout=180)
+        found += compared("a script of sbatch", (machine.folder / "said").read_text().splitlines(),
+                          [r"0 of 1, .* says no launcher"])
+        del machine.env["SLURM_CONF"]
+    return found
+
+
+WAYS = {"alone": alone, "open_mpi": open_mpi, "hydra": hydra, "torchrun": torchrun, "torchrun_in_mpirun": torchrun_in_mpirun,
+        "slurm": slurm}
 
 
 def free_port():
