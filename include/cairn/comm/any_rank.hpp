@@ -207,6 +207,4 @@ private:
 
 using any_rank = any_rank_for<cpu::queue>;
 
-static_assert(communicator<any_rank, cpu::queue>);
-
 } // namespace cairn

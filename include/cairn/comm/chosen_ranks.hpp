@@ -2,7 +2,8 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <concepts>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -106,8 +107,7 @@ public:
   chosen_ranks(int count, const char* const* words, const options& given = {})
       : chosen_ranks(launch::of_process(count, words, {.ranks = given.ranks}), given) {}
   chosen_ranks(const launch& here, const options& given = {})
-      : choice_(detail::choose_ranks(here, {given.communicator, given.ranks, given.otherwise, has_processes})), here_(here),
-        deadline_(given.deadline) {
+      : choice_(detail::choose_ranks(here, wishes_of(given))), here_(here), deadline_(given.deadline) {
     if constexpr (has_processes)
       if (choice_.by == detail::rank_maker::processes) join();
   }
@@ -127,10 +127,22 @@ public:
   std::string text() const { return std::to_string(size()) + (size() == 1 ? " rank by " : " ranks by ") + std::string(called()); }
 
   // Calls the body once for each rank of this process, as run() of loopback, threads and mpi does. It can be called again.
-  void run(const std::function<void(any_rank&)>& body) {
-    const auto as_any = [&body](auto& inner) {
+  template <std::invocable<any_rank&> Body>
+  void run(Body&& body) {
+    using called = std::remove_reference_t<Body>;
+    run_over([](void* it, any_rank& self) { (*static_cast<called*>(it))(self); },
+             const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+  }
+
+private:
+  static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+
+  // Behind a pointer, so that threads and Processes are compiled once whatever bodies there are. std::function would do the same,
+  // and its header takes the compiler a third of a second.
+  void run_over(void (*call)(void*, any_rank&), void* body) {
+    const auto as_any = [call, body](auto& inner) {
       any_rank self(inner);
-      body(self);
+      call(body, self);
     };
     if constexpr (has_processes)
       if (joined_) return static_cast<void>(joined_->run(as_any));
@@ -138,8 +150,14 @@ public:
     else loopback{}.run(as_any);
   }
 
-private:
-  static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+  static detail::rank_wishes wishes_of(const options& given) {
+    detail::rank_wishes wishes; // field by field: nvcc 13 makes a comma operator of a list of them in a template
+    wishes.communicator = given.communicator;
+    wishes.ranks = given.ranks;
+    wishes.otherwise = given.otherwise;
+    wishes.has_processes = has_processes;
+    return wishes;
+  }
 
   // A launcher that `launch` does not know tells its numbers to MPI alone; the word mpi was the only sign of it.
   void join() {
