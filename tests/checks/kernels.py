@@ -43,6 +43,9 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   batch_norm_backward(q, 2, 2, 1e-5, y, y, y, x, x, x, x);
   embedding_forward(q, 2, 2, 2, y, x, i);
   embedding_backward(q, 2, 2, 2, y, x, i);
+  conv2d_forward(q, convolution{}, 2, to, x, x, {});
+  conv2d_input_gradient(q, convolution{}, 2, y, from, x, {});
+  conv2d_weight_gradient(q, convolution{}, 2, y, y, from, x);
   softmax_cross_entropy(q, loss, y, from, i);
   softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
   bce_with_logits(q, loss, y, 2, x, x);

@@ -265,6 +265,33 @@ void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std
         {span_of(weight_gradient, vocabulary * width), span_of(output_gradient, count * width), span_of(indices, count)});
   cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
 }
+template <class T>
+void conv2d_forward(queue& q, const cairn::convolution& how, std::size_t samples, cairn::matrix<T> output, const T* input,
+                    const T* weight, const cairn::epilogue<T>& then) {
+  q.put("conv2d_forward", {span_of(output), span_of(input, samples * how.over.inputs() * how.in_channels),
+                           span_of(weight, how.out_channels * how.depth()), span_of(then.bias, how.out_channels),
+                           span_of(then.addend), span_of(then.mask)});
+  cairn::conv2d_forward(q.real(), how, samples, output, input, weight, then);
+}
+template <class T>
+void conv2d_input_gradient(queue& q, const cairn::convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<cairn::matrix<const T>> output_gradient, const T* weight,
+                           const cairn::epilogue<T>& then) {
+  q.put("conv2d_input_gradient",
+        {span_of(input_gradient, samples * how.over.inputs() * how.in_channels), span_of(output_gradient),
+         span_of(weight, how.out_channels * how.depth()), span_of(then.addend), span_of(then.mask)});
+  cairn::conv2d_input_gradient(q.real(), how, samples, input_gradient, output_gradient, weight, then);
+}
+template <class T>
+void conv2d_weight_gradient(queue& q, const cairn::convolution& how, std::size_t samples,
+                            std::type_identity_t<cairn::accumulated<T>>* weight_gradient,
+                            std::type_identity_t<cairn::accumulated<T>>* bias_gradient, cairn::matrix<const T> output_gradient,
+                            const T* input) {
+  q.put("conv2d_weight_gradient",
+        {span_of(weight_gradient, how.out_channels * how.depth()), span_of(bias_gradient, how.out_channels),
+         span_of(output_gradient), span_of(input, samples * how.over.inputs() * how.in_channels)});
+  cairn::conv2d_weight_gradient(q.real(), how, samples, weight_gradient, bias_gradient, output_gradient, input);
+}
 // Options come last, or not at all.
 template <class T, class Target, class... Options>
 void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets,

@@ -12,6 +12,8 @@
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/checksum/cpu.hpp>
 #include <cairn/ops/clip/cpu.hpp>
+#include <cairn/ops/conv2d/cpu.hpp>
+#include <cairn/ops/conv2d/narrow.hpp>
 #include <cairn/ops/convert/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>

@@ -14,6 +14,7 @@
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
@@ -66,7 +67,7 @@ struct sum_of_two {
 template <class Queue, class T>
 concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
-                                   const accumulated<T>* sums, const std::int32_t* indices) {
+                                   const accumulated<T>* sums, const std::int32_t* indices, const convolution& how) {
   matmul(queue, to, from, from, transpose::second, then);
   elementwise(queue, count, sum_of_two{}, y, x, x);
   matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
@@ -87,6 +88,9 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
   embedding_forward(queue, count, count, count, y, x, indices);
   embedding_backward(queue, count, count, count, sum, x, indices);
+  conv2d_forward(queue, how, count, to, x, x, then);
+  conv2d_input_gradient(queue, how, count, y, from, x, then);
+  conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
 };
 
 template <class Queue, class T>
