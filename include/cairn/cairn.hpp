@@ -6,6 +6,7 @@
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
 #include <cairn/core/bfloat16.hpp>      // the upper half of a float
 #include <cairn/core/config.hpp>        // the version, and the only macros
+#include <cairn/core/constant_sqrt.hpp> // the square root as a constant expression
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
 #include <cairn/core/error.hpp>         // what is thrown
@@ -90,6 +91,8 @@
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
 #include <cairn/ops/clip/cpu.hpp>                                    // clip on a cpu
+#include <cairn/ops/conv2d/conv2d.hpp>                               // the convolution of images
+#include <cairn/ops/conv2d/cpu.hpp>                                  // conv2d on a cpu
 #include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
 #include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
 #include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
@@ -131,6 +134,7 @@
 #include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 #include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
+#include <cairn/ops/window.hpp>                                      // how a window goes over images
 
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
@@ -147,6 +151,7 @@
 #include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
 #include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
 #include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
+#include <cairn/layer/conv2d.hpp>         // Conv2d<In, Out, Kernel>
 #include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>    // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>        // Dropout
@@ -163,6 +168,7 @@
 #include <cairn/layer/sigmoid.hpp>        // Sigmoid
 #include <cairn/layer/tanh.hpp>           // Tanh
 #include <cairn/layer/tied.hpp>           // Tied: a layer with the weight of another
+#include <cairn/layer/window_options.hpp> // stride, padding and what else a Conv2d or a pool is told
 
 #include <cairn/net/blueprint.hpp>           // all that is known of a step at compile time
 #include <cairn/net/checked_network.hpp>     // finds the first fault of a network
