@@ -148,7 +148,7 @@
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
-#include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
+#include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
 #include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
 #include <cairn/layer/conv2d.hpp>         // Conv2d<In, Out, Kernel>
