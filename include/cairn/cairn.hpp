@@ -83,6 +83,8 @@
 #include <cairn/ops/add/add.hpp>                                     // the sum of two tensors
 #include <cairn/ops/add/cpu.hpp>                                     // add on a cpu
 #include <cairn/ops/alike.hpp>                                       // matrices of the same extents
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>                       // the mean of every window of an image
+#include <cairn/ops/avg_pool2d/cpu.hpp>                              // avg pool2d on a cpu
 #include <cairn/ops/batch_norm/batch_norm.hpp>                       // features of mean 0 and variance 1 over a batch
 #include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
@@ -114,6 +116,8 @@
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
 #include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
 #include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/max_pool2d/cpu.hpp>                              // max pool2d on a cpu
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>                       // the greatest of every window of an image
 #include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
@@ -148,27 +152,30 @@
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
-#include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>, BatchNorm2d<Channels>
-#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
-#include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
-#include <cairn/layer/conv2d.hpp>         // Conv2d<In, Out, Kernel>
-#include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
-#include <cairn/layer/description.hpp>    // what is known of one element of a chain
-#include <cairn/layer/dropout.hpp>        // Dropout
-#include <cairn/layer/embedding.hpp>      // Embedding<Vocabulary, Width>
-#include <cairn/layer/flatten.hpp>        // Flatten
-#include <cairn/layer/gelu.hpp>           // GELU
-#include <cairn/layer/gradient_check.hpp> // is a layer right? For whoever writes one
-#include <cairn/layer/inputs.hpp>         // several tensors and constants for a network
-#include <cairn/layer/layer.hpp>          // the concept: a function and its derivative
-#include <cairn/layer/layer_members.hpp>  // what the members of a layer look like
-#include <cairn/layer/layer_norm.hpp>     // LayerNorm<Features>
-#include <cairn/layer/linear.hpp>         // Linear<In, Out>
-#include <cairn/layer/relu.hpp>           // ReLU
-#include <cairn/layer/sigmoid.hpp>        // Sigmoid
-#include <cairn/layer/tanh.hpp>           // Tanh
-#include <cairn/layer/tied.hpp>           // Tied: a layer with the weight of another
-#include <cairn/layer/window_options.hpp> // stride, padding and what else a Conv2d or a pool is told
+#include <cairn/layer/adaptive_avg_pool2d.hpp> // AdaptiveAvgPool2d<Height, Width>
+#include <cairn/layer/avg_pool2d.hpp>          // AvgPool2d<Kernel>
+#include <cairn/layer/batch_norm.hpp>          // BatchNorm1d<Features>, BatchNorm2d<Channels>
+#include <cairn/layer/checked_calls.hpp>       // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>       // what is no layer, as a diagnostic
+#include <cairn/layer/conv2d.hpp>              // Conv2d<In, Out, Kernel>
+#include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
+#include <cairn/layer/description.hpp>         // what is known of one element of a chain
+#include <cairn/layer/dropout.hpp>             // Dropout
+#include <cairn/layer/embedding.hpp>           // Embedding<Vocabulary, Width>
+#include <cairn/layer/flatten.hpp>             // Flatten
+#include <cairn/layer/gelu.hpp>                // GELU
+#include <cairn/layer/gradient_check.hpp>      // is a layer right? For whoever writes one
+#include <cairn/layer/inputs.hpp>              // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>               // the concept: a function and its derivative
+#include <cairn/layer/layer_members.hpp>       // what the members of a layer look like
+#include <cairn/layer/layer_norm.hpp>          // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>              // Linear<In, Out>
+#include <cairn/layer/max_pool2d.hpp>          // MaxPool2d<Kernel>
+#include <cairn/layer/relu.hpp>                // ReLU
+#include <cairn/layer/sigmoid.hpp>             // Sigmoid
+#include <cairn/layer/tanh.hpp>                // Tanh
+#include <cairn/layer/tied.hpp>                // Tied: a layer with the weight of another
+#include <cairn/layer/window_options.hpp>      // stride, padding and what else a Conv2d or a pool is told
 
 #include <cairn/net/blueprint.hpp>           // all that is known of a step at compile time
 #include <cairn/net/checked_network.hpp>     // finds the first fault of a network

@@ -46,6 +46,10 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   conv2d_forward(q, convolution{}, 2, to, x, x, {});
   conv2d_input_gradient(q, convolution{}, 2, y, from, x, {});
   conv2d_weight_gradient(q, convolution{}, 2, y, y, from, x);
+  max_pool2d_forward(q, window{}, 2, 2, y, x);
+  max_pool2d_backward(q, window{}, 2, 2, y, x, x);
+  avg_pool2d_forward(q, window{}, mean_of::window, 2, 2, y, x);
+  avg_pool2d_backward(q, window{}, mean_of::window, 2, 2, y, x);
   softmax_cross_entropy(q, loss, y, from, i);
   softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
   bce_with_logits(q, loss, y, 2, x, x);

@@ -52,6 +52,9 @@ struct window_options {
     number = number == 0 ? 1 : number;
   }
   constexpr bool has(unsigned option) const { return (given & option) != 0; }
+  constexpr bool pads_at_most_half() const {
+    return 2 * over.y.padding <= over.y.extent() && 2 * over.x.padding <= over.x.extent();
+  }
   // The window over images of this shape, or one without outputs where it does not fit.
   constexpr window on(const tensor& images) const {
     window out = over;

@@ -7,6 +7,8 @@
 // compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/avg_pool2d/cpu.hpp>
+#include <cairn/ops/avg_pool2d/narrow.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
 #include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
@@ -27,6 +29,8 @@
 #include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/narrow.hpp>
+#include <cairn/ops/max_pool2d/cpu.hpp>
+#include <cairn/ops/max_pool2d/narrow.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>

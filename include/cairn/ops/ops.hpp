@@ -10,6 +10,7 @@
 #include <cairn/core/view.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/add/add.hpp>
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
@@ -24,6 +25,7 @@
 #include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
 #include <cairn/ops/relu/relu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
@@ -91,6 +93,10 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   conv2d_forward(queue, how, count, to, x, x, then);
   conv2d_input_gradient(queue, how, count, y, from, x, then);
   conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
+  max_pool2d_forward(queue, how.over, count, count, y, x);
+  max_pool2d_backward(queue, how.over, count, count, y, x, x);
+  avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
+  avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
 };
 
 template <class Queue, class T>
