@@ -109,6 +109,8 @@
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
 #include <cairn/ops/gelu/gelu.hpp>                                   // x P(x), P the normal distribution
+#include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
+#include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
 #include <cairn/ops/l1/cpu.hpp>                                      // l1 on a cpu
 #include <cairn/ops/l1/l1.hpp>                                       // the mean of absolute differences
 #include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
@@ -165,6 +167,7 @@
 #include <cairn/layer/flatten.hpp>             // Flatten
 #include <cairn/layer/gelu.hpp>                // GELU
 #include <cairn/layer/gradient_check.hpp>      // is a layer right? For whoever writes one
+#include <cairn/layer/group_norm.hpp>          // GroupNorm<Groups, Channels>
 #include <cairn/layer/inputs.hpp>              // several tensors and constants for a network
 #include <cairn/layer/layer.hpp>               // the concept: a function and its derivative
 #include <cairn/layer/layer_members.hpp>       // what the members of a layer look like

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

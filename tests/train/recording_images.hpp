@@ -68,5 +68,24 @@ void avg_pool2d_backward(queue& q, const cairn::window& over, cairn::mean_of whi
   q.put("avg_pool2d_backward", {span_of(input_gradient, each * over.inputs()), span_of(output_gradient, each * over.outputs())});
   cairn::avg_pool2d_backward(q.real(), over, which, samples, channels, input_gradient, output_gradient);
 }
+template <class T>
+void group_norm_forward(queue& q, const cairn::channel_groups& of, double eps, T* output, cairn::accumulated<T>* statistics,
+                        const T* input, const T* weight, const T* bias) {
+  const std::size_t count = of.samples * of.pixels * of.channels;
+  q.put("group_norm_forward", {span_of(output, count), span_of(statistics, of.samples * of.groups * 2), span_of(input, count),
+                               span_of(weight, of.channels), span_of(bias, of.channels)});
+  cairn::group_norm_forward(q.real(), of, eps, output, statistics, input, weight, bias);
+}
+template <class T>
+void group_norm_backward(queue& q, const cairn::channel_groups& of, T* input_gradient, cairn::accumulated<T>* weight_gradient,
+                         cairn::accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const cairn::accumulated<T>* statistics, const T* weight) {
+  const std::size_t count = of.samples * of.pixels * of.channels;
+  q.put("group_norm_backward", {span_of(input_gradient, count), span_of(weight_gradient, of.channels),
+                                span_of(bias_gradient, of.channels), span_of(output_gradient, count), span_of(input, count),
+                                span_of(statistics, of.samples * of.groups * 2), span_of(weight, of.channels)});
+  cairn::group_norm_backward(q.real(), of, input_gradient, weight_gradient, bias_gradient, output_gradient, input, statistics,
+                             weight);
+}
 
 } // namespace recording

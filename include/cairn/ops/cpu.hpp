@@ -24,6 +24,8 @@
 #include <cairn/ops/embedding/cpu.hpp>
 #include <cairn/ops/embedding/narrow.hpp>
 #include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/group_norm/cpu.hpp>
+#include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/narrow.hpp>

@@ -22,6 +22,7 @@
 #include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
+#include <cairn/ops/group_norm/group_norm.hpp>
 #include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
@@ -88,6 +89,8 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
   batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
   batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
   embedding_forward(queue, count, count, count, y, x, indices);
   embedding_backward(queue, count, count, count, sum, x, indices);
   conv2d_forward(queue, how, count, to, x, x, then);
