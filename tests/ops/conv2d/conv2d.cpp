@@ -149,6 +149,7 @@ TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an im
 TEST_CASE("conv2d: images and weights that do not fit into the scratch at once") {
   run<float>(made(3, 2, 1500, 7, 1, axis(3, 1, 1), axis(2, 1, 1)), 1, 1);   // several blocks of channels
   run<double>(made(2, 2, 600, 130, 1, axis(2, 1, 1), axis(2, 1, 0)), 1, 1); // weights packed term by term
+  run<float>(made(3, 3, 512, 5, 1, axis(3, 1, 1), axis(3, 1, 1)), 9, 2);    // some images at a time, with weights likewise
   run<float>(made(2, 9000, 13, 2, 1, axis(2, 1, 0), axis(3, 2, 1)), 1, 1);  // a row in several tiles
   run<double>(made(1, 1, 100000, 2, 1, axis(1, 2), axis(1, 1)), 2, 1);      // not even one pixel of the input,
   run<double>(made(1, 1, 2, 50000, 1, axis(1, 2), axis(1, 1)), 2, 1);       // or of the output

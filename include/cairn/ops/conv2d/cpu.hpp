@@ -61,12 +61,13 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
 // False, and nothing is done, if not even the pixels that one result is made of fit into the scratch.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
-  constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
-  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest);
+  constexpr std::size_t widest = 192 / sizeof(T);                                 // no kernel has wider slivers
+  const std::size_t each = (all.samples + queue.threads() - 1) / queue.threads(); // so that there is a tile for every thread
+  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, each);
   if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
   const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
                                  reach(all.y).taps * reach(all.x).taps;
-  for_each_stretch(queue, all.samples * tiles.count(), operations,
+  for_each_stretch(queue, tiles.count(all.samples), operations,
                    [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
                      gather_for(isa, all, tiles, begin, end, scratch);
                    });

@@ -50,15 +50,16 @@ struct gather_room {
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
 };
 
-// Results are made in tiles: `rows` by `columns` of them at most.
+// Results are made in tiles: `rows` by `columns` of them at most, or those of several images if one has so few.
 struct gather_tiles {
-  std::size_t rows = 0, columns = 0, down = 0, across = 0;
+  std::size_t rows = 0, columns = 0, down = 0, across = 0, images = 1;
 
   // Of the widest rows that fit; there are none if not even one result's slab does. `carried` is how many results may wait.
-  gather_tiles(const axis_walk& y, const axis_walk& x, std::size_t depth, std::size_t room, std::size_t carried) {
+  gather_tiles(const axis_walk& y, const axis_walk& x, std::size_t depth, std::size_t room, std::size_t carried,
+               std::size_t most_images) {
     const reach over_y(y), over_x(x);
-    const auto fits = [&](std::size_t r, std::size_t c) {
-      return over_y.sources(y, r) * over_x.sources(x, c) * depth <= room && r * c <= carried;
+    const auto fits = [&](std::size_t r, std::size_t c, std::size_t n = 1) {
+      return over_y.sources(y, r) * over_x.sources(x, c) * depth * n <= room && r * c * n <= carried;
     };
     for (columns = x.count; columns > 0 && !fits(1, columns); columns /= 2) {
     }
@@ -67,8 +68,11 @@ struct gather_tiles {
     }
     down = (y.count + rows - 1) / rows;
     across = (x.count + columns - 1) / columns;
+    if (of_image() == 1)
+      while (images < most_images && fits(rows, columns, images + 1)) ++images;
   }
-  std::size_t count() const { return down * across; }
+  std::size_t of_image() const { return down * across; }
+  std::size_t count(std::size_t samples) const { return (samples + images - 1) / images * of_image(); }
 };
 
 // One term of the sums: taps [column_tap, column_tap + taps) in the order of their sources, of row `row_tap`, channels
@@ -131,15 +135,17 @@ public:
 
 private:
   void run_tile(std::size_t group, std::size_t tile, std::size_t from, std::size_t to, bool fresh) {
-    const std::size_t image = tile / tiles_.count(), within = tile % tiles_.count();
+    const std::size_t image = tile / tiles_.of_image() * tiles_.images, within = tile % tiles_.of_image();
+    const std::size_t images = std::min(tiles_.images, all_.samples - image);
     const std::size_t r0 = within / tiles_.across * tiles_.rows, c0 = within % tiles_.across * tiles_.columns;
     const std::size_t rows = std::min(tiles_.rows, all_.y.count - r0), columns = std::min(tiles_.columns, all_.x.count - c0);
     channels_of<T> source = all_.source;
     source.data += group * all_.source_group;
-    const std::size_t width = over_x_.sources(all_.x, columns), pitch = width * source.channels;
-    if (terms_ > 0)
-      fill_slab(slab_, source, image, static_cast<std::ptrdiff_t>(r0 * all_.y.stride) + over_y_.least,
-                over_y_.sources(all_.y, rows), static_cast<std::ptrdiff_t>(c0 * all_.x.stride) + over_x_.least, width);
+    const std::size_t height = over_y_.sources(all_.y, rows), width = over_x_.sources(all_.x, columns);
+    const std::size_t pitch = width * source.channels;
+    for (std::size_t n = 0; n < images && terms_ > 0; ++n)
+      fill_slab(slab_ + n * height * pitch, source, image + n, static_cast<std::ptrdiff_t>(r0 * all_.y.stride) + over_y_.least,
+                height, static_cast<std::ptrdiff_t>(c0 * all_.x.stride) + over_x_.least, width);
 
     whole_.a_row = all_.x.stride * source.channels;
     whole_.a_step = 1;
@@ -154,13 +160,11 @@ private:
       s.columns = Kernels::sliver_columns(to - j);
       s.b_step = s.carry_row = Kernels::packed_width(s.columns);
       const auto rows_of = [&](const T* first) { // first: what the first tap of the first result reads
-        for (std::size_t r = 0; r < rows; ++r) {
-          place(group,
-                (image * all_.result_height + all_.y.first + (r0 + r) * all_.y.step) * all_.result_width + all_.x.first +
-                    c0 * all_.x.step,
-                columns);
-          s.a = first + r * all_.y.stride * pitch;
-          s.carry = terms_ > 1 ? carry_ + r * columns * s.carry_row : nullptr;
+        for (std::size_t i = 0; i < images * rows; ++i) {
+          const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
+          place(group, ((image + n) * all_.result_height + row) * all_.result_width + all_.x.first + c0 * all_.x.step, columns);
+          s.a = first + (n * height + r * all_.y.stride) * pitch;
+          s.carry = terms_ > 1 ? carry_ + i * columns * s.carry_row : nullptr;
           Kernels::rows(s);
         }
       };
