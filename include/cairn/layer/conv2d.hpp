@@ -15,8 +15,8 @@ namespace cairn {
 // (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
 // is treated differently; kernel_width<5>, groups<4>, no_bias.
 //
-// The weight lies as (Out, height, width, In / groups), which is torch's (Out, In / groups, height, width) turned. Weight and
-// bias start uniform in +-1 / sqrt(height x width x In / groups), which is torch's kaiming_uniform with a = sqrt 5.
+// The weight lies as (Out, height, width, In / groups); files have it as torch does, as (Out, In / groups, height, width). Weight
+// and bias start uniform in +-1 / sqrt(height x width x In / groups), which is torch's kaiming_uniform with a = sqrt 5.
 //
 // A ReLU after it and a sum with another branch are done by the convolution itself, on numbers still in registers; likewise the
 // derivative of a ReLU before it.
@@ -49,7 +49,8 @@ struct Conv2d {
 
   static constexpr tensor_list parameters(const arguments&) {
     const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(depth)));
-    const tensor weight{"weight", {Out, options.over.y.kernel, options.over.x.kernel, group_in}, start};
+    const shape extents{Out, options.over.y.kernel, options.over.x.kernel, group_in};
+    const tensor weight = tensor("weight", extents, start).with_channels_last();
     if constexpr (has_bias) return {weight, {"bias", {Out}, start}};
     else return weight;
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/data/safetensors.hpp>
+#include <cairn/train/file_order.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
 
@@ -48,12 +50,6 @@ void for_all_weights(Weights& all, F f) {
   all.for_each_buffer(f);
 }
 
-template <class T>
-std::vector<std::uint64_t> extents_of(const named_parameter<T>& q) {
-  std::vector<std::uint64_t> out;
-  for (std::size_t a = 0; a < q.facts->rank(); ++a) out.push_back((*q.facts)[a]);
-  return out;
-}
 inline std::string in_brackets(const std::vector<std::uint64_t>& extents) {
   std::string out = "(";
   for (const std::uint64_t e : extents) out += (out.size() > 1 ? ", " : "") + std::to_string(e);
@@ -75,15 +71,18 @@ inline bool is_no_weight(std::string_view name) {
 //   # Python: net.load_state_dict(safetensors.torch.load_file("digits.safetensors"))
 //
 // The names are those that for_each shows: the place in the Sequential, in a block the places one after another ("3.1.weight"),
-// and the name in the layer. An element without parameters has a place too, as in torch. A file that is there is replaced as a
-// whole; throws file_error if that fails. With ddp one rank writes.
+// and the name in the layer. An element without parameters has a place too, as in torch, and so has Input. The weight of a
+// Conv2d is turned to torch's order; that of a Linear behind a Flatten of several pixels is not, and meets them in another
+// order there. A file that is there is replaced as a whole; throws file_error if that fails. With ddp one rank writes.
 template <class Owner>
 void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
   auto weights = detail::replica_access::weights(owner);
   std::vector<safetensors_source> all;
+  detail::file_bytes bytes;
   detail::for_all_weights(weights, [&](const auto& q) {
     using number = typename decltype(q.numbers)::value_type;
-    all.push_back({q.name, detail::safetensors_type_of<number>, detail::extents_of(q), std::as_bytes(q.numbers)});
+    all.push_back(
+        {q.name, detail::safetensors_type_of<number>, detail::extents_in_files(*q.facts), bytes.of(q.numbers, *q.facts)});
   });
   write_safetensors(path, std::move(all), metadata);
 }
@@ -101,13 +100,18 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
   for (const safetensors_entry& e : file.entries()) known[e.name] = detail::is_no_weight(e.name);
   using number = typename Owner::number;
   auto weights_of_owner = detail::replica_access::weights(owner);
-  std::vector<std::pair<const safetensors_entry*, std::span<number>>> fits;
+  struct fitting {
+    const safetensors_entry* entry;
+    std::span<number> numbers;
+    const tensor* facts;
+  };
+  std::vector<fitting> fits;
   detail::for_all_weights(weights_of_owner, [&](const auto& q) {
     const safetensors_entry* const e = file.find(q.name);
     if (e == nullptr) return out.missing.push_back(q.name);
     known[e->name] = true;
-    const std::vector<std::uint64_t> expected = detail::extents_of(q);
-    if (e->extents == expected) fits.emplace_back(e, q.numbers);
+    const std::vector<std::uint64_t> expected = detail::extents_in_files(*q.facts);
+    if (e->extents == expected) fits.push_back({e, q.numbers, q.facts});
     else
       out.of_another_shape.push_back(q.name + " " + detail::in_brackets(expected) + ", found " + detail::in_brackets(e->extents));
   });
@@ -116,7 +120,12 @@ loaded_weights load_weights(Owner& owner, const std::string& path, weights how =
   if (how == weights::all && !out.is_all())
     throw file_error("load_weights: '" + path + "' does not fit this network, and nothing was taken from it; " + out.text() +
                      "; see weights::partly");
-  for (const auto& [entry, numbers] : fits) file.read(*entry, numbers);
+  for (const fitting& f : fits) {
+    file.read(*f.entry, f.numbers);
+    if (!detail::is_turned(*f.facts)) continue;
+    const auto own = detail::turned(std::as_bytes(f.numbers), sizeof(number), *f.facts, detail::order::of_memory);
+    std::memcpy(f.numbers.data(), own.data(), own.size());
+  }
   weights_of_owner.give_back();
   return out;
 }
