@@ -218,7 +218,6 @@
 #include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
 #include <cairn/train/device_bytes.hpp>         // all bytes of a trainer on its device, as a constant
 #include <cairn/train/early_stopping.hpp>       // a callback of fit that stops when a metric no longer improves
-#include <cairn/train/file_order.hpp>           // weights as files have them
 #include <cairn/train/fit.hpp>                  // epochs, validation, callbacks: training as people know it
 #include <cairn/train/fit_run.hpp>              // a run of fit as its callbacks see it
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
