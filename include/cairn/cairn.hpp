@@ -6,6 +6,7 @@
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
 #include <cairn/core/bfloat16.hpp>      // the upper half of a float
 #include <cairn/core/config.hpp>        // the version, and the only macros
+#include <cairn/core/constant_sqrt.hpp> // the square root as a constant expression
 #include <cairn/core/deadline.hpp>      // until when to wait
 #include <cairn/core/element.hpp>       // what the elements of a tensor are
 #include <cairn/core/error.hpp>         // what is thrown
@@ -82,6 +83,8 @@
 #include <cairn/ops/add/add.hpp>                                     // the sum of two tensors
 #include <cairn/ops/add/cpu.hpp>                                     // add on a cpu
 #include <cairn/ops/alike.hpp>                                       // matrices of the same extents
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>                       // the mean of every window of an image
+#include <cairn/ops/avg_pool2d/cpu.hpp>                              // avg pool2d on a cpu
 #include <cairn/ops/batch_norm/batch_norm.hpp>                       // features of mean 0 and variance 1 over a batch
 #include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
@@ -90,6 +93,8 @@
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
 #include <cairn/ops/clip/cpu.hpp>                                    // clip on a cpu
+#include <cairn/ops/conv2d/conv2d.hpp>                               // the convolution of images
+#include <cairn/ops/conv2d/cpu.hpp>                                  // conv2d on a cpu
 #include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
 #include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
 #include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
@@ -104,6 +109,8 @@
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
 #include <cairn/ops/gelu/gelu.hpp>                                   // x P(x), P the normal distribution
+#include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
+#include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
 #include <cairn/ops/l1/cpu.hpp>                                      // l1 on a cpu
 #include <cairn/ops/l1/l1.hpp>                                       // the mean of absolute differences
 #include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
@@ -111,6 +118,8 @@
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
 #include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
 #include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/max_pool2d/cpu.hpp>                              // max pool2d on a cpu
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>                       // the greatest of every window of an image
 #include <cairn/ops/mean_factor/cpu.hpp>                             // mean factor on a cpu
 #include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
 #include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
@@ -133,6 +142,7 @@
 #include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 #include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
+#include <cairn/ops/window.hpp>                                      // how a window goes over images
 
 #include <cairn/comm/any_rank.hpp>             // stands for a communicator that is chosen when the program runs
 #include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
@@ -149,25 +159,31 @@
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 
-#include <cairn/layer/batch_norm.hpp>     // BatchNorm1d<Features>
-#include <cairn/layer/checked_calls.hpp>  // a layer that cannot be called, as a diagnostic
-#include <cairn/layer/checked_layer.hpp>  // what is no layer, as a diagnostic
-#include <cairn/layer/describe.hpp>       // what a layer says of itself, with the defaults
-#include <cairn/layer/description.hpp>    // what is known of one element of a chain
-#include <cairn/layer/dropout.hpp>        // Dropout
-#include <cairn/layer/embedding.hpp>      // Embedding<Vocabulary, Width>
-#include <cairn/layer/flatten.hpp>        // Flatten
-#include <cairn/layer/gelu.hpp>           // GELU
-#include <cairn/layer/gradient_check.hpp> // is a layer right? For whoever writes one
-#include <cairn/layer/inputs.hpp>         // several tensors and constants for a network
-#include <cairn/layer/layer.hpp>          // the concept: a function and its derivative
-#include <cairn/layer/layer_members.hpp>  // what the members of a layer look like
-#include <cairn/layer/layer_norm.hpp>     // LayerNorm<Features>
-#include <cairn/layer/linear.hpp>         // Linear<In, Out>
-#include <cairn/layer/relu.hpp>           // ReLU
-#include <cairn/layer/sigmoid.hpp>        // Sigmoid
-#include <cairn/layer/tanh.hpp>           // Tanh
-#include <cairn/layer/tied.hpp>           // Tied: a layer with the weight of another
+#include <cairn/layer/adaptive_avg_pool2d.hpp> // AdaptiveAvgPool2d<Height, Width>
+#include <cairn/layer/avg_pool2d.hpp>          // AvgPool2d<Kernel>
+#include <cairn/layer/batch_norm.hpp>          // BatchNorm1d<Features>, BatchNorm2d<Channels>
+#include <cairn/layer/checked_calls.hpp>       // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>       // what is no layer, as a diagnostic
+#include <cairn/layer/conv2d.hpp>              // Conv2d<In, Out, Kernel>
+#include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
+#include <cairn/layer/description.hpp>         // what is known of one element of a chain
+#include <cairn/layer/dropout.hpp>             // Dropout
+#include <cairn/layer/embedding.hpp>           // Embedding<Vocabulary, Width>
+#include <cairn/layer/flatten.hpp>             // Flatten
+#include <cairn/layer/gelu.hpp>                // GELU
+#include <cairn/layer/gradient_check.hpp>      // is a layer right? For whoever writes one
+#include <cairn/layer/group_norm.hpp>          // GroupNorm<Groups, Channels>
+#include <cairn/layer/inputs.hpp>              // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>               // the concept: a function and its derivative
+#include <cairn/layer/layer_members.hpp>       // what the members of a layer look like
+#include <cairn/layer/layer_norm.hpp>          // LayerNorm<Features>
+#include <cairn/layer/linear.hpp>              // Linear<In, Out>
+#include <cairn/layer/max_pool2d.hpp>          // MaxPool2d<Kernel>
+#include <cairn/layer/relu.hpp>                // ReLU
+#include <cairn/layer/sigmoid.hpp>             // Sigmoid
+#include <cairn/layer/tanh.hpp>                // Tanh
+#include <cairn/layer/tied.hpp>                // Tied: a layer with the weight of another
+#include <cairn/layer/window_options.hpp>      // stride, padding and what else a Conv2d or a pool is told
 
 #include <cairn/net/blueprint.hpp>           // all that is known of a step at compile time
 #include <cairn/net/checked_network.hpp>     // finds the first fault of a network

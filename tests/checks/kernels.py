@@ -41,8 +41,17 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   batch_norm_update(q, 2, 2, 0.1, y, y, x);
   batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);
   batch_norm_backward(q, 2, 2, 1e-5, y, y, y, x, x, x, x);
+  group_norm_forward(q, channel_groups{}, 1e-5, y, y, x, x, x);
+  group_norm_backward(q, channel_groups{}, y, y, y, x, x, x, x);
   embedding_forward(q, 2, 2, 2, y, x, i);
   embedding_backward(q, 2, 2, 2, y, x, i);
+  conv2d_forward(q, convolution{}, 2, to, x, x, {});
+  conv2d_input_gradient(q, convolution{}, 2, y, from, x, {});
+  conv2d_weight_gradient(q, convolution{}, 2, y, y, from, x);
+  max_pool2d_forward(q, window{}, 2, 2, y, x);
+  max_pool2d_backward(q, window{}, 2, 2, y, x, x);
+  avg_pool2d_forward(q, window{}, mean_of::window, 2, 2, y, x);
+  avg_pool2d_backward(q, window{}, mean_of::window, 2, 2, y, x);
   softmax_cross_entropy(q, loss, y, from, i);
   softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
   bce_with_logits(q, loss, y, 2, x, x);

@@ -29,6 +29,8 @@ TEST_CASE("tensor: names and initial values are for people and the start, and do
   static_assert(initial::normal(0.1, 3).how == initial::law::normal && initial::normal(0.1, 3).mean == 3);
   static_assert(initial::truncated_normal(0.02).how == initial::law::truncated_normal);
   static_assert(tensor{1}.start.how == initial::law::constant && tensor{1}.start.scale == 0);
+  constexpr tensor turned = weight.with_channels_last();
+  static_assert(turned.has_channels_last && !weight.has_channels_last && turned == weight && turned.name == "weight");
   CHECK(weight.start.mean == 0);
 }
 

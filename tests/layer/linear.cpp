@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/linear.hpp>
 
-#include <cmath>
-
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
@@ -55,10 +53,4 @@ TEST_CASE("Linear: a row's bits do not depend on the other rows") {
   last.assign(0, {x[0] + 12 * 37, x[0] + 13 * 37});
   expected.assign(0, {y[0] + 12 * 21, y[0] + 13 * 21});
   CHECK(one.forward(last).same_bits(expected));
-}
-
-TEST_CASE("Linear: the bound of its first parameters") {
-  CHECK(detail::constant_sqrt(2) == doctest::Approx(std::sqrt(2.0)).epsilon(1e-15));
-  CHECK(detail::constant_sqrt(784) == 28);
-  CHECK(detail::constant_sqrt(1) == 1);
 }

@@ -300,13 +300,109 @@ def weights():
     write("weights/losses", found)
 
 
+def turned(tensor):
+    """Cairn's images lie as (batch, height, width, channels), and the weight of a convolution likewise."""
+    return tensor.movedim(1, -1) if tensor.dim() == 4 else tensor
+
+
+def image_layer(name, module, *extents, taken=None):
+    module = module.double()
+    for parameter in module.parameters():
+        parameter.data = random(*parameter.shape)
+    taken = (random(*extents) if taken is None else taken).requires_grad_()
+    made = module(taken)
+    gradient = random(*made.shape)
+    made.backward(gradient)
+    write(f"{name}/input", turned(taken))
+    write(f"{name}/output", turned(made))
+    write(f"{name}/output_gradient", turned(gradient))
+    write(f"{name}/input_gradient", turned(taken.grad))
+    for i, parameter in enumerate(module.parameters()):
+        write(f"{name}/parameter{i}", turned(parameter))
+        write(f"{name}/gradient{i}", turned(parameter.grad))
+
+
+def images():
+    image_layer("conv2d", nn.Conv2d(3, 4, 3), 2, 3, 5, 6)
+    image_layer("conv2d_padding", nn.Conv2d(3, 5, 3, padding=1, bias=False), 2, 3, 4, 5)
+    image_layer("conv2d_stride", nn.Conv2d(4, 3, 3, stride=2, padding=1), 2, 4, 7, 6)
+    image_layer("conv2d_dilation", nn.Conv2d(2, 3, (3, 2), stride=(2, 1), padding=(4, 2), dilation=(3, 1)), 2, 2, 6, 5)
+    image_layer("conv2d_groups", nn.Conv2d(6, 4, (2, 3), padding=(0, 1), groups=2), 2, 6, 4, 5)
+    image_layer("conv2d_depthwise", nn.Conv2d(4, 8, 3, padding=1, groups=4, bias=False), 2, 4, 4, 4)
+    image_layer("conv2d_1x1", nn.Conv2d(5, 7, 1), 2, 5, 3, 4)
+    image_layer("conv2d_1x1_stride", nn.Conv2d(5, 7, 1, stride=2), 2, 5, 5, 4)
+    image_layer("max_pool2d", nn.MaxPool2d(2), 2, 3, 4, 5)
+    image_layer("max_pool2d_options", nn.MaxPool2d((3, 2), stride=(2, 1), padding=1, dilation=(1, 2)), 2, 3, 6, 5)
+    image_layer("max_pool2d_ceil", nn.MaxPool2d(3, stride=2, ceil_mode=True), 2, 2, 6, 5)
+    image_layer("max_pool2d_ties", nn.MaxPool2d(3, stride=1, padding=1), taken=torch.randint(0, 3, (2, 3, 5, 6)).double())
+    image_layer("avg_pool2d", nn.AvgPool2d(2), 2, 3, 4, 5)
+    image_layer("avg_pool2d_options", nn.AvgPool2d((3, 2), stride=(2, 1), padding=1), 2, 3, 6, 5)
+    image_layer("avg_pool2d_exclude", nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False), 2, 3, 6, 5)
+    image_layer("avg_pool2d_ceil", nn.AvgPool2d(3, stride=2, padding=1, ceil_mode=True), 2, 2, 6, 7)
+    image_layer("avg_pool2d_ceil_exclude", nn.AvgPool2d(2, ceil_mode=True, count_include_pad=False), 2, 2, 5, 7)
+    image_layer("adaptive_avg_pool2d", nn.AdaptiveAvgPool2d(1), 2, 3, 4, 5)
+    image_layer("adaptive_avg_pool2d_3x2", nn.AdaptiveAvgPool2d((3, 2)), 2, 3, 7, 5)
+    image_layer("adaptive_avg_pool2d_more", nn.AdaptiveAvgPool2d((5, 4)), 2, 2, 3, 6)
+    image_layer("group_norm", nn.GroupNorm(3, 6), 2, 6, 3, 4)
+    image_layer("group_norm_eps", nn.GroupNorm(1, 19, eps=0.1), 3, 19, 2, 2)
+    image_layer("group_norm_instances", nn.GroupNorm(4, 4), 2, 4, 3, 3)
+    module = nn.BatchNorm2d(5)
+    image_layer("batch_norm2d", module, 3, 5, 4, 2)
+    write("batch_norm2d/running_mean", module.running_mean)
+    write("batch_norm2d/running_variance", module.running_var)
+    module.eval()
+    taken = torch.tensor(VALUES["batch_norm2d/input"]).double().reshape(3, 4, 2, 5).movedim(-1, 1)
+    write("batch_norm2d/evaluated", turned(module(taken)))
+
+
+class Branches(nn.Module):
+    """Branches side by side along the channels."""
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, images):
+        return torch.cat([branch(images) for branch in self.branches], dim=1)
+
+
+def image_network():
+    """A small network of all layers for images, three steps of SGD with momentum."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        Branches(nn.Conv2d(8, 4, 1), nn.Conv2d(8, 6, 3, padding=1, groups=2), nn.AvgPool2d(3, stride=1, padding=1)),
+        nn.GroupNorm(3, 18), nn.Conv2d(18, 10, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Linear(10, 4)).double()
+    for i, parameter in enumerate(model.parameters()):
+        parameter.data = random(*parameter.shape, scale=0.5)
+        write(f"images/parameter{i}", turned(parameter))
+    taken, targets = random(5, 3, 8, 6), torch.tensor([0, 3, 1, 2, 3])
+    write("images/input", turned(taken))
+    write("images/targets", targets)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    found = []
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = nn.CrossEntropyLoss()(model(taken), targets)
+        loss.backward()
+        for i, parameter in enumerate(model.parameters()):
+            if step == 0:
+                write(f"images/gradient{i}", turned(parameter.grad))
+        optimizer.step()
+        found.append(loss.item())
+    write("images/losses", found)
+    for i, parameter in enumerate(model.parameters()):
+        write(f"images/trained{i}", turned(parameter))
+    write("images/running_mean", model[1].running_mean)
+    write("images/running_variance", model[1].running_var)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
-                 weights):
+                 weights, images, image_network):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

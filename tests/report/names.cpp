@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -44,7 +46,17 @@ TEST_CASE("names: a fraction is named as it was typed, as g++ shows it and as cl
   CHECK(detail::typed_name("Own<{1, 2, 3}>") == "Own<{1, 2, 3}>"); // no fraction
 }
 
+TEST_CASE("names: one number for height and width, as it was typed") {
+  CHECK(detail::typed_name("cairn::Conv2d<3ul, 8ul, 3ul, cairn::stride<2, 2>, cairn::padding<1, 0>, cairn::no_bias>") ==
+        "Conv2d<3, 8, 3, stride<2>, padding<1, 0>, no_bias>");
+  CHECK(detail::typed_name("cairn::Conv2d<3, 8, 3, cairn::dilation<12ul, 12ul> >") == "Conv2d<3, 8, 3, dilation<12>>");
+  CHECK(detail::typed_name("Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>") ==
+        "Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>");
+  CHECK(name_of<Conv2d<3, 8, 3, stride<2>, padding<1, 0>>>() == "Conv2d<3, 8, 3, stride<2>, padding<1, 0>>");
+}
+
 TEST_CASE("names: those of this compiler's own types") {
+  CHECK(name_of<BatchNorm2d<4>>() == "BatchNorm2d<4>");
   CHECK(name_of<Linear<784, 512>>() == "Linear<784, 512>");
   CHECK(name_of<every<2>>() == "every<2>");
   CHECK(name_of<Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>>() ==

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +13,8 @@
 
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/train/model.hpp>
@@ -173,4 +177,64 @@ TEST_CASE("safetensors: torch counts batches, which is no fault") {
   model<Sequential<BatchNorm1d<8>>, batch<6>> net{};
   CHECK(load_weights(net, path).is_all());
   CHECK(net.buffer("0.running_mean")[3] == 1);
+}
+
+TEST_CASE("safetensors: channels go from the last place to the second, and back") {
+  const tensor weight = tensor{2, 3, 4, 5}.with_channels_last();
+  CHECK(detail::is_turned(weight));
+  CHECK(detail::extents_in_files(weight) == std::vector<std::uint64_t>{2, 5, 3, 4});
+  std::vector<float> numbers(120);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  const std::vector<float> before = numbers;
+  detail::file_bytes files;
+  const auto bytes = files.of(std::span<float>(numbers), weight);
+  std::vector<float> found(120);
+  std::memcpy(found.data(), bytes.data(), bytes.size());
+  for (std::size_t o = 0; o < 2; ++o)
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 4; ++j)
+        for (std::size_t c = 0; c < 5; ++c) CHECK(found[((o * 5 + c) * 3 + i) * 4 + j] == before[((o * 3 + i) * 4 + j) * 5 + c]);
+  numbers.assign(120, -1.0F);
+  files.give_back();
+  CHECK(numbers == before);
+}
+
+TEST_CASE("safetensors: other tensors are written where they lie") {
+  std::vector<double> numbers{1, 2, 3, 4, 5, 6};
+  detail::file_bytes files;
+  for (const tensor& t : {tensor{3, 2}, tensor{3, 2}.with_channels_last(), tensor{1, 3, 2}}) {
+    CHECK(!detail::is_turned(t));
+    CHECK(files.of(std::span<double>(numbers), t).data() == reinterpret_cast<const std::byte*>(numbers.data()));
+  }
+  CHECK(detail::extents_in_files(tensor{1, 3, 2}) == std::vector<std::uint64_t>{1, 3, 2});
+  CHECK(detail::extents_in_files(tensor{}).empty());
+}
+
+TEST_CASE("safetensors: the weight of a convolution is in the file in torch's order, and comes back from there") {
+  const folder here;
+  const std::string path = here.path / "net.safetensors";
+  using Images = Sequential<Input<4, 5, 2>, Conv2d<2, 3, 3, kernel_width<2>>, ReLU, Conv2d<3, 6, 1, groups<3>>, Flatten,
+                            Linear<48, classes>>;
+  model<Images, batch<6>> net{{.seed = 3}};
+  save_weights(net, path);
+  safetensors_file file(path);
+  CHECK(file.find("3.weight")->extents == std::vector<std::uint64_t>{6, 1, 1, 1});
+  const safetensors_entry& entry = *file.find("1.weight");
+  REQUIRE(entry.extents == std::vector<std::uint64_t>{3, 2, 3, 2}); // (out, in, height, width)
+  std::vector<float> found(36);
+  file.read(entry, std::span<float>(found));
+  const auto own = net.parameter("1.weight"); // (out, height, width, in)
+  for (std::size_t o = 0; o < 3; ++o)
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 2; ++j)
+        for (std::size_t c = 0; c < 2; ++c) CHECK(found[((o * 2 + c) * 3 + i) * 2 + j] == own[((o * 3 + i) * 2 + j) * 2 + c]);
+
+  training<checkpoint<recompute_all, Images>, double> other{testing::momentum, {.seed = 4}}; // and other numbers
+  CHECK(load_weights(other, path).is_all());
+  CHECK(all_weights<float>(other) == all_weights<float>(net));
+  using Wider = Sequential<Input<4, 6, 2>, Conv2d<2, 3, 3, kernel_width<3>>, ReLU, Conv2d<3, 6, 1, groups<3>>, Flatten,
+                           Linear<48, classes>>;
+  model<Wider, batch<6>> wider{};
+  CHECK(load_weights(wider, path, weights::partly).of_another_shape ==
+        std::vector<std::string>{"1.weight (3, 2, 3, 3), found (3, 2, 3, 2)"});
 }

@@ -21,7 +21,10 @@
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/inputs.hpp>
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/model.hpp>
@@ -291,6 +294,25 @@ TEST_CASE("saved_state: weights are taken from a state as from any other file") 
   CHECK(load_weights(net, path).is_all());
   const auto a = net.evaluate(s.x), b = train.evaluate(s.x);
   CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+}
+
+TEST_CASE("saved_state: of a network of images too, whose weights are in the file in torch's order") {
+  using Images = Sequential<Input<2, 5, 1>, Conv2d<1, 4, 2>, ReLU, Conv2d<4, 6, 1, kernel_width<3>>, ReLU, Flatten,
+                            Linear<12, classes>>;
+  const folder here;
+  const digits d;
+  const std::string path = here.path / "run.state";
+  training<Images> one{adamw, {.seed = 3}};
+  auto batches = reading(d);
+  go_on(one, batches, 3);
+  save_state(one, batches, path);
+  training<checkpoint<recompute_all, Images>> two{adamw, {.seed = 77}};
+  auto rest = reading(d);
+  load_state(two, rest, path);
+  CHECK(everything(two) == everything(one));
+  model<Images, batch<8>> weights_only{{.seed = 4}};
+  CHECK(load_weights(weights_only, path).is_all());
+  CHECK(std::equal(one.parameters().begin(), one.parameters().end(), weights_only.parameters().begin()));
 }
 
 TEST_CASE("saved_state: what cannot be written throws on every rank, and leaves the old state") {

@@ -35,10 +35,11 @@ struct initial {
 struct tensor {
   shape extents{}; // of one sample, or of the whole tensor if it is per batch
   element type = element::real;
-  bool per_batch = false;   // one for all samples of a batch, not one for each
-  bool has_gradient = true; // of an input or an output; integers have none
-  std::string_view name{};  // of a parameter or a buffer, as in a state_dict
-  initial start{};          // of a parameter or a buffer
+  bool per_batch = false;         // one for all samples of a batch, not one for each
+  bool has_gradient = true;       // of an input or an output; integers have none
+  bool has_channels_last = false; // of a parameter: torch has its last extent second
+  std::string_view name{};        // of a parameter or a buffer, as in a state_dict
+  initial start{};                // of a parameter or a buffer
 
   constexpr tensor() = default;
   constexpr tensor(const shape& s) : extents(s) {}
@@ -62,6 +63,12 @@ struct tensor {
   constexpr tensor constant() const {
     tensor out = *this;
     out.has_gradient = false;
+    return out;
+  }
+  // The same as a parameter that is (out, height, width, in) here and (out, in, height, width) in a state_dict.
+  constexpr tensor with_channels_last() const {
+    tensor out = *this;
+    out.has_channels_last = true;
     return out;
   }
   // The same with another innermost extent.

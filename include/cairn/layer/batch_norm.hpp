@@ -9,25 +9,13 @@
 
 namespace cairn {
 
-// Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
-// torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
-// so torch's (batch, features, length) lies as (batch, length, features) here. The weight starts as ones, the bias as zeros.
-//
-// In training the mean and the variance are those of the rows at hand: of this rank's part of a micro-batch. The buffers
-// running_mean (0 at first) and running_var (1) move towards them by Momentum, once for each forward of a step and never
-// again when a policy makes the output again; an evaluation reads them. torch's num_batches_tracked, which only counts,
-// is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
-//
-// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
-// is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
-// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
-template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
-struct BatchNorm1d {
-  static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
+namespace detail {
 
+// What BatchNorm1d and BatchNorm2d are: the rows of a batch of images are its pixels.
+template <std::size_t Features, auto Eps, auto Momentum>
+struct batch_norm_of_rows {
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr double momentum = static_cast<double>(Momentum);
-  static constexpr tensor_list inputs{{Features}};
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
@@ -80,6 +68,34 @@ private:
 
   // How many rows of Features elements one sample is.
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+};
+
+} // namespace detail
+
+// Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
+// torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
+// so torch's (batch, features, length) lies as (batch, length, features) here. The weight starts as ones, the bias as zeros.
+//
+// In training the mean and the variance are those of the rows at hand: of this rank's part of a micro-batch. The buffers
+// running_mean (0 at first) and running_var (1) move towards them by Momentum, once for each forward of a step and never
+// again when a policy makes the output again; an evaluation reads them. torch's num_batches_tracked, which only counts,
+// is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
+//
+// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
+// is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
+// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
+template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
+struct BatchNorm1d : detail::batch_norm_of_rows<Features, Eps, Momentum> {
+  static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
+  static constexpr tensor_list inputs{{Features}};
+};
+
+// The same of images that lie as (height, width, channels), as torch.nn.BatchNorm2d(Channels, eps, momentum): a channel gets
+// mean 0 and variance 1 over all pixels of a batch, and everything else is as for BatchNorm1d.
+template <std::size_t Channels, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
+struct BatchNorm2d : detail::batch_norm_of_rows<Channels, Eps, Momentum> {
+  static_assert(Channels > 0, "BatchNorm2d: it needs at least one channel; write BatchNorm2d<Channels>");
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 3 && in[0].last() == Channels; }
 };
 
 } // namespace cairn

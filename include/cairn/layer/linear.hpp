@@ -3,22 +3,12 @@
 
 #include <cstddef>
 
+#include <cairn/core/constant_sqrt.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 namespace cairn {
-
-namespace detail {
-
-// The square root by Newton's iteration: std::sqrt is no constant expression in C++20.
-constexpr double constant_sqrt(double x) {
-  double root = x > 1 ? x : 1;
-  for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
-  return root;
-}
-
-} // namespace detail
 
 // y = x W^T + b, as torch.nn.Linear: the weight is (Out, In), and an input of any rank whose last extent is
 // In is a stack of such rows. Linear<784, 512, false> has no bias.

@@ -7,11 +7,15 @@
 // compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/avg_pool2d/cpu.hpp>
+#include <cairn/ops/avg_pool2d/narrow.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
 #include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/checksum/cpu.hpp>
 #include <cairn/ops/clip/cpu.hpp>
+#include <cairn/ops/conv2d/cpu.hpp>
+#include <cairn/ops/conv2d/narrow.hpp>
 #include <cairn/ops/convert/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
@@ -20,11 +24,15 @@
 #include <cairn/ops/embedding/cpu.hpp>
 #include <cairn/ops/embedding/narrow.hpp>
 #include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/group_norm/cpu.hpp>
+#include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/narrow.hpp>
+#include <cairn/ops/max_pool2d/cpu.hpp>
+#include <cairn/ops/max_pool2d/narrow.hpp>
 #include <cairn/ops/mean_factor/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>

@@ -10,19 +10,23 @@
 #include <cairn/core/view.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/add/add.hpp>
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
+#include <cairn/ops/group_norm/group_norm.hpp>
 #include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
 #include <cairn/ops/relu/relu.hpp>
@@ -67,7 +71,7 @@ struct sum_of_two {
 template <class Queue, class T>
 concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
-                                   const accumulated<T>* sums, const std::int32_t* indices) {
+                                   const accumulated<T>* sums, const std::int32_t* indices, const convolution& how) {
   matmul(queue, to, from, from, transpose::second, then);
   elementwise(queue, count, sum_of_two{}, y, x, x);
   matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
@@ -86,8 +90,17 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
   batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
   batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
   embedding_forward(queue, count, count, count, y, x, indices);
   embedding_backward(queue, count, count, count, sum, x, indices);
+  conv2d_forward(queue, how, count, to, x, x, then);
+  conv2d_input_gradient(queue, how, count, y, from, x, then);
+  conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
+  max_pool2d_forward(queue, how.over, count, count, y, x);
+  max_pool2d_backward(queue, how.over, count, count, y, x, x);
+  avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
+  avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
 };
 
 template <class Queue, class T>

@@ -25,6 +25,18 @@ inline std::size_t fraction_length(std::string_view name) {
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
 
+// An option whose second number is that of the first by default: stride<2, 2> was typed stride<2>.
+inline void shorten_squares(std::string& name) {
+  for (const std::string_view option : {"stride<", "padding<", "dilation<"})
+    for (std::size_t at = 0; (at = name.find(option, at)) != std::string::npos;) {
+      const bool is_whole = at == 0 || name[at - 1] == ' ' || name[at - 1] == '<';
+      at += option.size();
+      const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
+      const std::string twice = ", " + name.substr(at, end - at);
+      if (is_whole && name.compare(end, twice.size() + 1, twice + ">") == 0) name.erase(end, twice.size());
+    }
+}
+
 // The type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
@@ -48,10 +60,13 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   // Defaults that a user does not type and that only some compilers show.
-  constexpr std::array<std::array<std::string_view, 2>, 3> defaults{
-      {{", true>", ">"}, {", fraction{1, 100000}>", ">"}, {"Dropout<percent<50>>", "Dropout<>"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 4> defaults{{{", true>", ">"},
+                                                                     {", fraction{1, 100000}, fraction{1, 10}>", ">"},
+                                                                     {", fraction{1, 100000}>", ">"},
+                                                                     {"Dropout<percent<50>>", "Dropout<>"}}};
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
+  shorten_squares(out);
   return out;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
 #include <cairn/layer/embedding.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -27,6 +29,12 @@ using Deep = Sequential<Linear<12, 16>, Inner, checkpoint<sqrt_n, Repeat<3, Sequ
                         BatchNorm1d<16>>;
 using Beside = Sequential<Linear<12, 16>, Concat<Sequential<BatchNorm1d<16>, Linear<16, 6>>, Sequential<First, Linear<16, 10>>>,
                           BatchNorm1d<16>, ReLU, Linear<16, 64>>;
+// Of the pixels of images, beside a convolution that does without a bias.
+using Pixels = Conv2d<8, 8, 3, padding<1>, no_bias>;
+using Images =
+    Sequential<Input<4, 5, 3>, Conv2d<3, 8, 3, no_bias>, BatchNorm2d<8>, ReLU,
+               Repeat<2, Residual<BatchNorm2d<8>, ReLU, Pixels, checkpoint<recompute_all, Sequential<BatchNorm2d<8>, Tanh>>>>,
+               BatchNorm2d<8>, Flatten, Linear<48, 200>>;
 
 } // namespace
 
@@ -37,3 +45,5 @@ TEST_CASE_TEMPLATE("batch statistics: with tokens, under every policy", T, float
 TEST_CASE("batch statistics: in checkpoints inside checkpoints") { testing::check_network<Deep, 5, float>(); }
 
 TEST_CASE("batch statistics: in branches") { testing::check_network<Beside, 4, float>(); }
+
+TEST_CASE("batch statistics: of the pixels of images") { testing::check_network<Images, 5, float>(); }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
+#include <cairn/ops/window.hpp>
+
+namespace cairn {
+
+// What a mean is divided by: the pixels of its window, those in the padding included, as torch's count_include_pad=True does; or
+// only those that are there. `adaptive` windows cut the image into as many parts as there are outputs, which may overlap by a
+// pixel where that does not divide it (torch.nn.AdaptiveAvgPool2d); kernel, stride and padding are not looked at.
+enum class mean_of : unsigned char { window, pixels, adaptive };
+
+// The inputs [begin, end) of one axis that an output is the mean of, and how many it is divided by.
+struct mean_range {
+  std::size_t begin = 0, end = 0, divisor = 0;
+};
+CAIRN_HOST_DEVICE constexpr mean_range range_of(const window_axis& a, mean_of which, std::size_t output) {
+  if (which == mean_of::adaptive) {
+    const std::size_t begin = output * a.in / a.out, end = ((output + 1) * a.in + a.out - 1) / a.out;
+    return {begin, end, end - begin};
+  }
+  // Counted from the start of the padding. A window of ceil_mode ends with the padding.
+  const std::size_t first = output * a.stride, padded = a.in + 2 * a.padding;
+  const std::size_t last = first + a.kernel < padded ? first + a.kernel : padded;
+  const std::size_t begin = first > a.padding ? first - a.padding : 0;
+  const std::size_t end = last < a.padding ? 0 : last - a.padding < a.in ? last - a.padding : a.in;
+  return {begin, end, which == mean_of::window ? last - first : end - begin};
+}
+
+// Images lie as (batch, height, width, channels). Every element of the output is the mean of its window, channel by channel, and
+// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d.
+template <class T>
+void avg_pool2d_forward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
+                        std::size_t channels, T* output, const T* input) = delete;
+
+// dx of an input is the sum of dy / divisor over the windows that it is in, in their order.
+template <class T>
+void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
+                         std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
+
+} // namespace cairn

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
+#include <cairn/ops/window.hpp>
+
+namespace cairn {
+
+// What a convolution is, the batch left out. Group g makes the output channels [g out / groups, (g + 1) out / groups) of
+// the input channels [g in / groups, (g + 1) in / groups).
+struct convolution {
+  window over{};
+  std::size_t in_channels = 0, out_channels = 0, groups = 1;
+
+  constexpr std::size_t group_in() const { return in_channels / groups; }
+  constexpr std::size_t group_out() const { return out_channels / groups; }
+  // How many products make one element of the output.
+  constexpr std::size_t depth() const { return over.taps() * group_in(); }
+  // Does an output pixel read the input pixel at its own place and no other? Then it is a product of matrices.
+  constexpr bool is_product() const {
+    return over.taps() == 1 && groups == 1 && over.y.stride == 1 && over.x.stride == 1 && over.y.padding == 0 &&
+           over.x.padding == 0;
+  }
+};
+
+// Images lie as (batch, height, width, channels), and the weight as (out, kernel height, kernel width, in / groups).
+//
+//   y(n, p, q, o) = sum over i, j, c of x(n, p s + i d - padding, q s + j d - padding, c) w(o, i, j, c)
+//
+// as torch.nn.functional.conv2d, where x is 0 beside the image. The output is a matrix, one row a pixel, and rows may be apart
+// by any stride; `then` is applied to it as by matmul, its addend and mask are like the output.
+//
+// An element's bits depend on its operands and on where its pixel lies in its image, not on the other images, the threads or
+// what `then` does.
+template <class T>
+void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
+                    const std::type_identity_t<epilogue<T>>& then) = delete;
+
+// dx(n, y, x, c) = sum over the outputs (p, q) and taps (i, j) that read this pixel, and o, of dy(n, p, q, o) w(o, i, j, c).
+// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing.
+template <class T>
+void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
+                           const std::type_identity_t<epilogue<T>>& then) = delete;
+
+// dw(o, i, j, c) = sum over n, p, q of dy(n, p, q, o) x(n, p s + i d - padding, q s + j d - padding, c), and
+// db(o) = sum over n, p, q of dy(n, p, q, o) where bias_gradient is not null. Images are added in their order, and in each the
+// rows of the output: so the bits do not depend on the threads.
+template <class T>
+void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) = delete;
+
+} // namespace cairn

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/device/instruction_set.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/conv2d/gather.hpp>
+#include <cairn/ops/conv2d/reference.hpp>
+#include <cairn/ops/conv2d/weight_sums.hpp>
+#include <cairn/ops/elementwise/cuts.hpp>
+#include <cairn/ops/matmul/cpu.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Some tiles of a gathering, with the kernels of one instruction set.
+template <class T>
+void gather_for(instruction_set isa, const gathering<T>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
+                std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+#else
+  static_cast<void>(isa);
+#endif
+  gatherer<plain_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+}
+template <class T>
+void sum_weights_for(instruction_set isa, const weight_sums<T>& all, std::size_t begin, std::size_t end,
+                     std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<T>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<T>>(all, begin, end, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  sum_weights<plain_kernels<T>>(all, begin, end, scratch);
+}
+
+// Every thread makes one stretch of [0, count), as what it packs serves the whole stretch. f(begin, end, scratch).
+template <class F>
+void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operations, F&& f) {
+  const std::size_t threads = operations < operations_worth_threads ? 1 : queue.threads();
+  const std::size_t parts = std::min(threads, count);
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    f(part * count / parts, (part + 1) * count / parts, scratch);
+  });
+}
+
+// False, and nothing is done, if not even the pixels that one result is made of fit into the scratch.
+template <class T>
+bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
+  constexpr std::size_t widest = 192 / sizeof(T);                                 // no kernel has wider slivers
+  const std::size_t each = (all.samples + queue.threads() - 1) / queue.threads(); // so that there is a tile for every thread
+  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, each);
+  if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
+  const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
+                                 reach(all.y).taps * reach(all.x).taps;
+  for_each_stretch(queue, tiles.count(all.samples), operations,
+                   [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+                     gather_for(isa, all, tiles, begin, end, scratch);
+                   });
+  return true;
+}
+
+template <class T>
+bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
+                    const T* input, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.y = axis_walk::of_outputs(how.over.y);
+  all.x = axis_walk::of_outputs(how.over.x);
+  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
+  all.source_group = how.group_in();
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.weight_depth = 1;
+  all.weight_column = how.depth();
+  all.result = output;
+  all.result_group = how.group_out();
+  all.result_height = how.over.y.out;
+  all.result_width = how.over.x.out;
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  all.columns = how.group_out();
+  return gather(queue, isa, all);
+}
+template <class T>
+bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
+  all.source_group = how.group_out();
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.weight_depth = how.depth();
+  all.weight_column = 1;
+  all.result = input_gradient;
+  all.result_group = how.group_in();
+  all.result_height = how.over.y.in;
+  all.result_width = how.over.x.in;
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  all.columns = how.group_in();
+  bool fits = true;
+  for (std::size_t row = 0; row < how.over.y.stride; ++row)
+    for (std::size_t column = 0; column < how.over.x.stride; ++column) {
+      all.y = axis_walk::of_inputs(how.over.y, row);
+      all.x = axis_walk::of_inputs(how.over.x, column);
+      fits = fits && gather(queue, isa, all);
+    }
+  return fits;
+}
+// False, and nothing is done, for the same reason, or if there are no samples.
+template <class T>
+bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
+                    matrix<const T> output_gradient, const T* input) {
+  const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
+  const weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  if (all.tiles.columns == 0 || samples == 0) return false;
+  for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+    sum_weights_for(isa, all, begin, end, scratch);
+  });
+  return true;
+}
+
+// The epilogue of one element that is made by itself.
+template <class T, class Sum>
+T finished(const epilogue<T>& then, Sum sum, std::size_t row, std::size_t column) {
+  if (then.bias != nullptr) sum += static_cast<Sum>(then.bias[column]);
+  sum = activated(then.then, sum);
+  if (then.addend.data != nullptr) sum += static_cast<Sum>(then.addend(row, column));
+  if (then.mask.data != nullptr && static_cast<Sum>(then.mask(row, column)) <= Sum{0}) sum = Sum{0};
+  return static_cast<T>(sum);
+}
+
+// The three passes one element after another, for any elements and any convolution.
+template <class T>
+void conv2d_forward_plain(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output, const T* input,
+                          const T* weight, const epilogue<T>& then) {
+  for_each_row(queue, samples * how.over.outputs(), how.out_channels * how.depth(), [&](std::size_t pixel) {
+    for (std::size_t o = 0; o < how.out_channels; ++o)
+      output(pixel, o) = finished(then, static_cast<accumulated<T>>(conv2d_output(how, input, weight, pixel, o)), pixel, o);
+  });
+}
+template <class T>
+void conv2d_input_gradient_plain(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> input_gradient,
+                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  for_each_row(queue, samples * how.over.inputs(), how.in_channels * how.depth(), [&](std::size_t pixel) {
+    for (std::size_t c = 0; c < how.in_channels; ++c)
+      input_gradient(pixel, c) =
+          finished(then, static_cast<accumulated<T>>(conv2d_input_derivative(how, output_gradient, weight, pixel, c)), pixel, c);
+  });
+}
+template <class T>
+void conv2d_weight_gradient_plain(cpu::queue& queue, const convolution& how, std::size_t samples, accumulated<T>* weight_gradient,
+                                  matrix<const T> output_gradient, const T* input) {
+  const std::size_t in = how.group_in(), pixels = samples * how.over.outputs();
+  for_each_row(queue, how.out_channels * how.over.taps(), in * pixels, [&](std::size_t row) {
+    for (std::size_t c = 0; c < in; ++c)
+      weight_gradient[row * in + c] = static_cast<accumulated<T>>(
+          conv2d_weight_derivative(how, samples, output_gradient, input, row / how.over.taps(), row % how.over.taps(), c));
+  });
+}
+
+// A bias gradient is what a product with nothing leaves of its first operand: the sums of rows.
+template <class T>
+void sum_pixels(cpu::queue& queue, accumulated<T>* sums, matrix<const T> of) {
+  epilogue<T> then{};
+  then.row_sums = sums;
+  matmul(queue, matrix<accumulated<T>>{sums, of.columns, 0}, of, matrix<const T>{of.data, of.rows, 0}, transpose::first, then);
+}
+
+} // namespace detail
+
+template <class T>
+void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
+                    const std::type_identity_t<epilogue<T>>& then) {
+  if (how.is_product())
+    return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
+                  transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
+  if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
+    detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
+}
+
+template <class T>
+void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
+                           const std::type_identity_t<epilogue<T>>& then) {
+  const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
+  if (how.is_product())
+    return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
+                  then); // (pixels, in) = (pixels, out) x (out, in)
+  if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
+                                     then))
+    detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
+}
+
+template <class T>
+void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) {
+  if (how.is_product()) {
+    epilogue<T> then{};
+    then.row_sums = bias_gradient;
+    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  {input, output_gradient.rows, how.in_channels}, transpose::first,
+                  then); // (out, in) = (pixels, out)^T x (pixels, in)
+  }
+  if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+  if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
+    detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END

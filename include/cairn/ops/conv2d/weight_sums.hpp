@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/conv2d/gather.hpp>
+#include <cairn/ops/conv2d/slab.hpp>
+#include <cairn/ops/matmul/product.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The gradient of a weight: for every row of output pixels a product of their gradients, turned, with pixels of the slab (see
+// gather.hpp), which is added to what the rows before gave. The sums wait where the gradient will be.
+//
+// A row of a narrow image is too short for a product of its own. There the rows of a tile are one: the gradients are copied so
+// that their rows are as far apart as those of the slab, with zeros between. It takes a stride of 1.
+//
+// The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row
+// if these lie side by side. A piece is made by one thread from all pixels, in their order.
+template <class T>
+struct weight_sums {
+  convolution how{};
+  axis_walk y{}, x{};
+  matrix<const T> output_gradient{};
+  const T* input = nullptr;
+  T* weight_gradient = nullptr;
+  std::size_t samples = 0;
+  gather_tiles tiles;
+  bool joined = false;       // the taps of a row lie side by side
+  bool flat = false;         // the rows of a tile are one product
+  std::size_t stretches = 0; // of one group: rows of taps, or taps
+  std::size_t length = 0;    // of a stretch, in columns
+  std::size_t cut = 0;       // the widest piece
+
+  // A piece is a multiple of 48 columns wide, or what is left: no kernel has wider slivers.
+  weight_sums(const convolution& c, std::size_t images, matrix<const T> dy, const T* x_, T* dw, std::size_t threads)
+      : how(c), y(axis_walk::of_outputs(c.over.y)), x(axis_walk::of_outputs(c.over.x)), output_gradient(dy), input(x_),
+        weight_gradient(dw), samples(images), tiles(y, x, c.group_in(), slab_room, most_pixels, 1),
+        joined(c.over.x.dilation == 1) {
+    stretches = joined ? c.over.y.kernel : c.over.taps();
+    length = joined ? c.over.x.kernel * c.group_in() : c.group_in();
+    const std::size_t slivers = (length + 47) / 48, per_stretch = threads > 1 ? slivers : 1;
+    cut = (slivers + per_stretch - 1) / per_stretch * 48;
+    const std::size_t pixels = tiles.rows * reach(x).sources(x, c.over.x.out);
+    flat = c.over.y.stride == 1 && c.over.x.stride == 1 && tiles.across == 1 && c.over.x.out < narrow && tiles.rows > 1 &&
+           pixels <= most_pixels && pixels * c.group_out() <= gradient_room;
+  }
+  std::size_t cuts() const { return (length + cut - 1) / cut; }
+  std::size_t pieces() const { return how.groups * stretches * cuts(); }
+
+  // Where the slab, the copied gradients and a packed sliver lie in the scratch, in elements; only kernels whose slivers have 48
+  // bytes pack.
+  static constexpr std::size_t slab_room = gather_room<T>::whole / 2, gradient_room = gather_room<T>::whole / 8 * 3;
+  static constexpr std::size_t most_pixels = gather_room<T>::whole / 8 / (48 / sizeof(T));
+  static constexpr std::size_t narrow = 24;
+};
+
+// Makes the pieces [begin, end).
+template <class Kernels, class T>
+void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+  const convolution& c = all.how;
+  T* const slab = reinterpret_cast<T*>(scratch.data());
+  T *const gradients = slab + weight_sums<T>::slab_room, *const packed = gradients + weight_sums<T>::gradient_room;
+  const reach over_y(all.y), over_x(all.x);
+  const std::size_t depth = c.group_in(), of_group = all.stretches * all.cuts();
+  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{all.input, 0, c.group_out()},
+                   matrix<const T>{all.input, 0, 0}, transpose::first, epilogue<T>{});
+  whole.a_row = 1;
+  whole.a_step = all.flat ? c.group_out() : all.output_gradient.stride;
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.row_end = c.group_out();
+  s.carry_row = c.depth();
+  s.writes_carry = true;
+  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in};
+
+  for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
+    const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
+    for (std::size_t tile = 0; tile < all.samples * all.tiles.of_image(); ++tile) {
+      const std::size_t image = tile / all.tiles.of_image(), within = tile % all.tiles.of_image();
+      const std::size_t r0 = within / all.tiles.across * all.tiles.rows, c0 = within % all.tiles.across * all.tiles.columns;
+      const std::size_t columns = std::min(all.tiles.columns, all.x.count - c0), width = over_x.sources(all.x, columns);
+      const std::size_t pitch = width * depth, here = std::min(all.tiles.rows, all.y.count - r0);
+      channels_of<T> source = images;
+      source.data += group * depth;
+      fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
+                static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
+      const T* const dy = all.output_gradient.data + group * c.group_out();
+      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out};
+      if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
+      const std::size_t rows = all.flat ? 1 : here;
+      s.depth = all.flat ? (here - 1) * width + columns : columns;
+      for (std::size_t p = piece; p < last; ++p) {
+        const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
+        const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
+        const std::size_t to = std::min(all.length, from + all.cut);
+        T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
+        const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
+        for (std::size_t at = from; at < to; at += s.columns) {
+          s.columns = Kernels::sliver_columns(to - at);
+          s.carry = sums + at;
+          for (std::size_t r = 0; r < rows; ++r) {
+            const std::size_t pixel = (image * c.over.y.out + r0 + r) * c.over.x.out + c0;
+            s.a = all.flat ? gradients : dy + pixel * all.output_gradient.stride;
+            s.b = first + r * all.y.stride * pitch + at;
+            s.b_step = all.x.stride * depth;
+            if (Kernels::must_pack(s.columns)) {
+              Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
+              s.b = packed;
+              s.b_step = Kernels::packed_width(s.columns);
+            }
+            s.reads_carry = tile > 0 || r > 0;
+            Kernels::rows(s);
+          }
+        }
+      }
+    }
+    piece = last;
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END

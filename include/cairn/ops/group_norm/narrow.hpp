@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/elementwise/cuts.hpp>
+#include <cairn/ops/group_norm/cpu.hpp>
+#include <cairn/ops/group_norm/group_norm.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and rounded
+// once when it is written.
+
+namespace detail {
+
+// Calls f(place, channel) for all elements of one group of a sample.
+template <class F>
+void for_each_of_group(const channel_groups& of, std::size_t group, F&& f) {
+  const std::size_t sample = group / of.groups, begin = group % of.groups * of.each();
+  for (std::size_t row = 0; row < of.pixels; ++row)
+    for (std::size_t c = begin; c < begin + of.each(); ++c) f((sample * of.pixels + row) * of.channels + c, c);
+}
+
+} // namespace detail
+
+template <detail::narrow_element T>
+void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
+                        const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const std::size_t each = of.pixels * of.each();
+  detail::for_each_row(queue, of.samples * of.groups, each, [&](std::size_t group) {
+    double sum = 0, squares = 0;
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) { sum += static_cast<double>(input[at]); });
+    const double mean = sum / static_cast<double>(each);
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) {
+      const double distance = static_cast<double>(input[at]) - mean;
+      squares += distance * distance;
+    });
+    const auto m = statistics[2 * group] = static_cast<wide>(mean);
+    const auto r = statistics[2 * group + 1] =
+        static_cast<wide>(detail::inverse_deviation(squares / static_cast<double>(each), eps));
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      output[at] =
+          static_cast<T>((static_cast<wide>(input[at]) - m) * (r * static_cast<wide>(weight[c])) + static_cast<wide>(bias[c]));
+    });
+  });
+}
+
+template <detail::narrow_element T>
+void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
+                         accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  const bool learns = weight_gradient != nullptr || bias_gradient != nullptr;
+  detail::for_each_row(queue, learns ? of.channels : 0, of.samples * of.pixels, [&](std::size_t c) {
+    double dw = 0, db = 0;
+    for (std::size_t row = 0; row < of.samples * of.pixels; ++row) {
+      const wide* const found = statistics + (row / of.pixels * of.groups + c / of.each()) * 2;
+      const auto dy = static_cast<double>(output_gradient[row * of.channels + c]);
+      dw += dy * static_cast<double>((static_cast<wide>(input[row * of.channels + c]) - found[0]) * found[1]);
+      db += dy;
+    }
+    if (weight_gradient != nullptr) weight_gradient[c] = static_cast<wide>(dw);
+    if (bias_gradient != nullptr) bias_gradient[c] = static_cast<wide>(db);
+  });
+  const std::size_t each = of.pixels * of.each();
+  detail::for_each_row(queue, input_gradient == nullptr ? 0 : of.samples * of.groups, each, [&](std::size_t group) {
+    const wide mean = statistics[2 * group], inverse = statistics[2 * group + 1];
+    double sum = 0, product = 0;
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      const double weighted = static_cast<double>(output_gradient[at]) * static_cast<double>(weight[c]);
+      sum += weighted;
+      product += weighted * static_cast<double>((static_cast<wide>(input[at]) - mean) * inverse);
+    });
+    const auto mean_gradient = static_cast<wide>(sum / static_cast<double>(each));
+    const auto mean_product = static_cast<wide>(product / static_cast<double>(each));
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      const wide normal = (static_cast<wide>(input[at]) - mean) * inverse;
+      const wide weighted = static_cast<wide>(output_gradient[at]) * static_cast<wide>(weight[c]);
+      input_gradient[at] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+    });
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+
+namespace cairn {
+
+// How a window goes along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if
+// there is one. `padding` stands before the first input and behind the last.
+struct window_axis {
+  std::size_t in = 0, out = 0; // how many there are
+  std::size_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+  // The input that a tap of an output reads. Where there is none it is not below `in`: it is behind the last, or wraps around.
+  CAIRN_HOST_DEVICE constexpr std::size_t input(std::size_t output, std::size_t tap) const {
+    return output * stride + tap * dilation - padding;
+  }
+  // From the first input that a window reads to the last.
+  constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+};
+
+// A window over images that lie as (batch, height, width, channels).
+struct window {
+  window_axis y{}, x{};
+
+  constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
+  constexpr std::size_t outputs() const { return y.out * x.out; }
+  constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+};
+
+// The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may
+// reach beyond the padding behind the image, if it begins before that.
+constexpr window_axis fitted(window_axis a, bool ceil = false) {
+  const std::size_t padded = a.in + 2 * a.padding, extent = a.extent();
+  if (padded < extent) return a.out = 0, a;
+  a.out = (padded - extent + (ceil ? a.stride - 1 : 0)) / a.stride + 1;
+  if (ceil && (a.out - 1) * a.stride >= a.in + a.padding) --a.out;
+  return a;
+}
+
+} // namespace cairn

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
+#include <cairn/ops/avg_pool2d/cpu.hpp>
+#include <cairn/ops/avg_pool2d/narrow.hpp>
+
+#include <cstddef>
+#include <vector>
+
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/random.hpp>
+#include <doctest/doctest.h>
+
+#include "../../reference/differences.hpp"
+#include "../narrow.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct pool {
+  window over;
+  mean_of which;
+};
+constexpr window_axis parts(std::size_t in, std::size_t out) { return {in, out}; }
+constexpr pool several[] = {
+    {{fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})}, mean_of::window},                   // side by side, a column is left over
+    {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::window},             // overlapping, with padding
+    {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::pixels},             //
+    {{fitted({6, 0, 3, 2, 1}, true), fitted({5, 0, 2, 2, 1}, true)}, mean_of::window}, // windows that reach beyond
+    {{fitted({5, 0, 2, 2, 0}, true), fitted({7, 0, 4, 3, 2}, true)}, mean_of::pixels}, //
+    {{parts(7, 3), parts(5, 2)}, mean_of::adaptive},                                   // parts that overlap
+    {{parts(3, 5), parts(6, 6)}, mean_of::adaptive},                                   // more parts than pixels
+};
+
+template <class T>
+std::vector<T> noise(std::size_t count, std::uint32_t stream) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
+  return result;
+}
+
+template <class T>
+struct passes {
+  std::vector<T> y, dx;
+  bool operator==(const passes&) const = default;
+};
+template <class T>
+passes<T> run(const pool& how, std::size_t samples, std::size_t channels, const std::vector<T>& x, const std::vector<T>& dy,
+              std::size_t threads) {
+  cpu device({.threads = threads});
+  passes<T> r{std::vector<T>(dy.size(), T(-7.0F)), std::vector<T>(x.size(), T(-7.0F))};
+  avg_pool2d_forward(device.compute(), how.over, how.which, samples, channels, r.y.data(), x.data());
+  avg_pool2d_backward(device.compute(), how.over, how.which, samples, channels, r.dx.data(), dy.data());
+  return r;
+}
+
+// Is an input in the window of an output, and does a place of the window that is not there count? Tap by tap.
+template <class T>
+passes<double> plain(const pool& how, std::size_t samples, std::size_t channels, const std::vector<T>& x,
+                     const std::vector<T>& dy) {
+  passes<double> r{{}, std::vector<double>(x.size())};
+  const window_axis &y = how.over.y, &w = how.over.x;
+  const auto places = [&](const window_axis& a, std::size_t o) {
+    std::vector<std::ptrdiff_t> found;
+    if (how.which == mean_of::adaptive) {
+      for (std::size_t i = 0; i < a.in; ++i) // parts are [o in / out, (o + 1) in / out), with every pixel that they touch
+        if ((i + 1) * a.out > o * a.in && i * a.out < (o + 1) * a.in) found.push_back(std::ptrdiff_t(i));
+      return found;
+    }
+    for (std::size_t k = 0; k < a.kernel; ++k)
+      if (o * a.stride + k < a.in + 2 * a.padding) found.push_back(std::ptrdiff_t(o * a.stride + k) - std::ptrdiff_t(a.padding));
+    return found;
+  };
+  const auto there = [](const window_axis& a, std::ptrdiff_t i) { return i >= 0 && i < std::ptrdiff_t(a.in); };
+  for (std::size_t n = 0; n < samples; ++n)
+    for (std::size_t p = 0; p < y.out; ++p)
+      for (std::size_t q = 0; q < w.out; ++q)
+        for (std::size_t c = 0; c < channels; ++c) {
+          std::vector<std::size_t> pixels;
+          std::size_t divisor = 0;
+          for (const std::ptrdiff_t i : places(y, p))
+            for (const std::ptrdiff_t j : places(w, q)) {
+              const bool is_there = there(y, i) && there(w, j);
+              divisor += is_there || how.which == mean_of::window ? 1 : 0;
+              if (is_there) pixels.push_back(((n * y.in + std::size_t(i)) * w.in + std::size_t(j)) * channels + c);
+            }
+          double sum = 0;
+          for (const std::size_t at : pixels) {
+            sum += static_cast<double>(x[at]);
+            r.dx[at] += static_cast<double>(dy[r.y.size()]) / static_cast<double>(divisor);
+          }
+          r.y.push_back(sum / static_cast<double>(divisor));
+        }
+  return r;
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("avg_pool2d: the mean of every window, on any number of threads", T, float, double) {
+  for (const pool& how : several)
+    for (const std::size_t channels : {1U, 16U, 37U, 300U})
+      for (const std::size_t samples : {1U, 3U}) {
+        const auto x = noise<T>(samples * how.over.inputs() * channels, 1),
+                   dy = noise<T>(samples * how.over.outputs() * channels, 2);
+        const auto one = run(how, samples, channels, x, dy, 1);
+        const auto expected = plain(how, samples, channels, x, dy);
+        CHECK(largest_difference(one.y, expected.y) < (sizeof(T) == 4 ? 5e-7 : 1e-15));
+        CHECK(largest_difference(one.dx, expected.dx) < (sizeof(T) == 4 ? 5e-7 : 1e-15));
+        CHECK((run(how, samples, channels, x, dy, 3) == one));
+      }
+}
+
+TEST_CASE("avg_pool2d: of 16-bit elements it is that of float, rounded once") {
+  for (const pool& how : several) {
+    const std::size_t channels = 5, samples = 2;
+    const auto x = narrow::normal<bfloat16>(samples * how.over.inputs() * channels, 1);
+    const auto dy = narrow::normal<bfloat16>(samples * how.over.outputs() * channels, 2);
+    const auto own = run(how, samples, channels, x.own, dy.own, 2);
+    const auto wide = run(how, samples, channels, x.wide, dy.wide, 1);
+    CHECK(narrow::wrong(own.y, wide.y, 1e-6F) == 0);
+    CHECK(narrow::wrong(own.dx, wide.dx, 1e-6F) == 0);
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// A network with every layer for images, in training.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/layer/adaptive_avg_pool2d.hpp>
+#include <cairn/layer/avg_pool2d.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/group_norm.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/max_pool2d.hpp>
+#include <cairn/net/concat.hpp>
+#include <cairn/net/fused_update.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../../reference/differences.hpp"
+#include "../../reference/values.hpp"
+#include "../apart_ops.hpp"
+#include "../order.hpp"
+#include "../training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// The network of make.py.
+using Branches = Concat<Conv2d<8, 4, 1>, Conv2d<8, 6, 3, padding<1>, groups<2>>, AvgPool2d<3, stride<1>, padding<1>>>;
+using Net =
+    Sequential<Input<8, 6, 3>, Conv2d<3, 8, 3, padding<1>, no_bias>, BatchNorm2d<8>, ReLU, MaxPool2d<2>, Branches,
+               GroupNorm<3, 18>, Conv2d<18, 10, 3, stride<2>, padding<1>>, ReLU, AdaptiveAvgPool2d<1>, Flatten, Linear<10, 4>>;
+constexpr std::size_t pixels = 8 * 6 * 3;
+
+struct images {
+  std::vector<float> x;
+  std::vector<int> y;
+  images(std::size_t rows, std::uint32_t stream) : x(rows * pixels), y(rows) {
+    const random_key key{.seed = 11, .position = stream};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<float>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(random_bits(key, (1U << 20) + r) % 4);
+  }
+};
+
+// How far everything is from PyTorch's numbers after three steps, at most; gradients are those of the first.
+template <class Model, class T>
+double distance() {
+  trainer<Model, CrossEntropyLoss, SGD, batch<5>, T> t{testing::momentum, {.seed = 1}};
+  std::size_t count = 0;
+  t.for_each([&](const named_parameter<T>& p) {
+    const auto from = reference_numbers<T>("images/parameter" + std::to_string(count++));
+    REQUIRE(from.size() == p.numbers.size());
+    std::copy(from.begin(), from.end(), p.numbers.begin());
+  });
+  REQUIRE(count == 13);
+  const auto input = reference_numbers<T>("images/input");
+  const auto targets = reference_numbers<int>("images/targets");
+  std::vector<T> losses;
+  double largest = 0;
+  const auto compare = [&largest](const auto& found, const std::string& name) {
+    largest =
+        std::max(largest, largest_difference(std::vector<T>(found.begin(), found.end()), reference_values("images/" + name)));
+  };
+  for (int step = 0; step < 3; ++step) {
+    losses.push_back(static_cast<T>(t.step(input, targets)));
+    if (step > 0) continue;
+    std::size_t index = 0;
+    t.for_each_gradient([&](const named_parameter<T>& p) { compare(p.numbers, "gradient" + std::to_string(index++)); });
+    CHECK(index == count);
+  }
+  compare(losses, "losses");
+  count = 0;
+  t.for_each([&](const named_parameter<T>& p) { compare(p.numbers, "trained" + std::to_string(count++)); });
+  compare(t.buffer("2.running_mean"), "running_mean");
+  compare(t.buffer("2.running_var"), "running_variance");
+  return largest;
+}
+
+// What a job of three steps leaves, the second of fewer rows.
+struct trace {
+  std::vector<double> losses;
+  std::vector<float> parameters, buffers, evaluated;
+  bool operator==(const trace&) const = default;
+};
+template <class Model, class T = float, class Device = cpu>
+trace run(std::size_t threads = 1) {
+  using type = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T, Device>;
+  type t{testing::momentum, {.seed = 3, .threads = threads}};
+  trace out;
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const images s(step == 1 ? 2 : 6, step);
+    out.losses.push_back(t.step(s.x, s.y));
+  }
+  t.for_each([&](const auto& q) { out.parameters.insert(out.parameters.end(), q.numbers.begin(), q.numbers.end()); });
+  t.for_each_buffer([&](const auto& q) { out.buffers.insert(out.buffers.end(), q.numbers.begin(), q.numbers.end()); });
+  out.evaluated = testing::copy_of(t.evaluate(images(4, 9).x));
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("trainer: a network of images has PyTorch's losses, gradients, parameters and running statistics") {
+  CHECK(distance<Net, double>() < 1e-12);
+  CHECK(distance<Net, float>() < 2e-5);
+  CHECK(distance<checkpoint<recompute_all, Net>, double>() < 1e-12);
+}
+
+TEST_CASE("trainer: a network of images has the same bits under every policy and on any number of threads") {
+  const trace plain = run<Net>();
+  CHECK(run<checkpoint<recompute_all, Net>>() == plain);
+  CHECK(run<checkpoint<sqrt_n, Net>>() == plain);
+  CHECK(run<checkpoint<every<3>, Net>>() == plain);
+  CHECK(run<fused_update<checkpoint<sqrt_n, Net>>>() == plain);
+  CHECK(run<Net>(2) == plain);
+  CHECK(run<Net>(3) == plain);
+}
+
+TEST_CASE("trainer: two ranks of images are two micro-batches, bit for bit, and rank 0's running statistics count") {
+  std::array<std::vector<float>, 2> parameters, buffers;
+  threads{2}.run([&](threads::rank& rank) {
+    const auto r = static_cast<std::size_t>(rank.rank());
+    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const images s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
+      t.step(s.x, s.y);
+    }
+    parameters[r] = testing::copy_of(t.parameters());
+    buffers[r] = testing::copy_of(t.buffers());
+  });
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum, {.seed = 3}};
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const images first(6, 2 * step), second(4, 2 * step + 1);
+    alone.accumulate(first.x, first.y);
+    alone.step(second.x, second.y);
+  }
+  CHECK(parameters[0] == parameters[1]);
+  CHECK(parameters[0] == testing::copy_of(alone.parameters()));
+  CHECK(buffers[0] != buffers[1]); // each rank moves its own, from its own rows
+}
+
+TEST_CASE("trainer of bfloat16: a network of images has the same bits under every policy, and float's loss") {
+  const trace own = run<Net, bfloat16>();
+  CHECK(run<checkpoint<recompute_all, Net>, bfloat16>() == own);
+  CHECK(run<Net, bfloat16>(3) == own);
+  const trace wide = run<Net>();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::fabs(own.losses[i] - wide.losses[i]) < 0.03);
+}
+
+TEST_CASE("trainer: images on a device apart have a cpu's bits, and its ops are in order") {
+  CHECK((run<checkpoint<sqrt_n, Net>, float, apart::device>() == run<Net>()));
+  CHECK(apart::device::unfinished == 0);
+  trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, SGD, batch<6>, float, recording::device> t{testing::momentum, {.seed = 3}};
+  const images s(6, 1);
+  for (int step = 0; step < 2; ++step) t.step(s.x, s.y);
+  CHECK(recording::fault_of(t.device().log(), t.arena()) == "");
+}
