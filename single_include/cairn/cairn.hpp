@@ -80,6 +80,11 @@
 #define CAIRN_WITH_BLAS 0
 #endif
 
+// Set by the CMake component cairn::mpi, which also links an MPI.
+#ifndef CAIRN_WITH_MPI
+#define CAIRN_WITH_MPI 0
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -109,6 +114,7 @@
 #include <new>
 #include <numbers>
 #include <optional>
+#include <semaphore.h>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -286,6 +292,19 @@ static_assert(sizeof(bfloat16) == 2);
 } // namespace cairn
 
 CAIRN_KERNELS_END
+
+// cairn/core/constant_sqrt.hpp
+
+namespace cairn::detail {
+
+// The square root by Newton's iteration: std::sqrt is no constant expression in C++20.
+constexpr double constant_sqrt(double x) {
+  double root = x > 1 ? x : 1;
+  for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
+  return root;
+}
+
+} // namespace cairn::detail
 
 // cairn/core/deadline.hpp
 
@@ -905,10 +924,11 @@ struct initial {
 struct tensor {
   shape extents{}; // of one sample, or of the whole tensor if it is per batch
   element type = element::real;
-  bool per_batch = false;   // one for all samples of a batch, not one for each
-  bool has_gradient = true; // of an input or an output; integers have none
-  std::string_view name{};  // of a parameter or a buffer, as in a state_dict
-  initial start{};          // of a parameter or a buffer
+  bool per_batch = false;         // one for all samples of a batch, not one for each
+  bool has_gradient = true;       // of an input or an output; integers have none
+  bool has_channels_last = false; // of a parameter: torch has its last extent second
+  std::string_view name{};        // of a parameter or a buffer, as in a state_dict
+  initial start{};                // of a parameter or a buffer
 
   constexpr tensor() = default;
   constexpr tensor(const shape& s) : extents(s) {}
@@ -932,6 +952,12 @@ struct tensor {
   constexpr tensor constant() const {
     tensor out = *this;
     out.has_gradient = false;
+    return out;
+  }
+  // The same as a parameter that is (out, height, width, in) here and (out, in, height, width) in a state_dict.
+  constexpr tensor with_channels_last() const {
+    tensor out = *this;
+    out.has_channels_last = true;
     return out;
   }
   // The same with another innermost extent.
@@ -5119,6 +5145,39 @@ inline std::size_t usable_cores() {
   return all > 0 ? all : 1;
 }
 
+// The processors on which the calling thread may run, a bit for each; all bits where they are not known.
+struct core_set {
+  std::array<unsigned char, 128> bits{};
+
+  static core_set usable() {
+    core_set own;
+    own.bits.fill(0xFF);
+#if defined(__linux__) && defined(CPU_COUNT)
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    static_assert(sizeof allowed <= sizeof own.bits);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+      own.bits.fill(0);
+      std::memcpy(own.bits.data(), &allowed, sizeof allowed);
+    }
+#endif
+    return own;
+  }
+
+  // How many of these sets, of which this is one, have a processor of this one: the most for any of its processors.
+  int shared_by(std::span<const core_set> all) const {
+    int most = 1;
+    for (std::size_t byte = 0; byte < bits.size(); ++byte)
+      for (int bit = 0; bit < 8; ++bit) {
+        if ((bits[byte] >> bit & 1) == 0) continue;
+        int users = 0;
+        for (const core_set& one : all) users += one.bits[byte] >> bit & 1;
+        most = users > most ? users : most;
+      }
+    return most;
+  }
+};
+
 // More threads than this in one operation are taken for a mistake, and so is a negative number that became an unsigned one.
 inline constexpr std::size_t most_threads = 1024;
 
@@ -5766,8 +5825,8 @@ namespace cairn {
 //   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
 //   3. equal (n, epoch) give equal orders, on every machine;
 //   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
-// Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
-// same number of steps.
+// Not required: that epochs differ, or that all ranks read equally much. Where they do not, a rank that is finished calls
+// trainer::join(), as fit() does: the others then make their steps with it.
 template <class S>
 concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
@@ -8177,6 +8236,165 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
 
 CAIRN_KERNELS_END
 
+// cairn/ops/window.hpp
+
+namespace cairn {
+
+// How a window goes along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if
+// there is one. `padding` stands before the first input and behind the last.
+struct window_axis {
+  std::size_t in = 0, out = 0; // how many there are
+  std::size_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+  // The input that a tap of an output reads. Where there is none it is not below `in`: it is behind the last, or wraps around.
+  CAIRN_HOST_DEVICE constexpr std::size_t input(std::size_t output, std::size_t tap) const {
+    return output * stride + tap * dilation - padding;
+  }
+  // From the first input that a window reads to the last.
+  constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+};
+
+// A window over images that lie as (batch, height, width, channels).
+struct window {
+  window_axis y{}, x{};
+
+  constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
+  constexpr std::size_t outputs() const { return y.out * x.out; }
+  constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+};
+
+// The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may
+// reach beyond the padding behind the image, if it begins before that.
+constexpr window_axis fitted(window_axis a, bool ceil = false) {
+  const std::size_t padded = a.in + 2 * a.padding, extent = a.extent();
+  if (padded < extent) return a.out = 0, a;
+  a.out = (padded - extent + (ceil ? a.stride - 1 : 0)) / a.stride + 1;
+  if (ceil && (a.out - 1) * a.stride >= a.in + a.padding) --a.out;
+  return a;
+}
+
+} // namespace cairn
+
+// cairn/ops/avg_pool2d/avg_pool2d.hpp
+
+namespace cairn {
+
+// What a mean is divided by: the pixels of its window, those in the padding included, as torch's count_include_pad=True does; or
+// only those that are there. `adaptive` windows cut the image into as many parts as there are outputs, which may overlap by a
+// pixel where that does not divide it (torch.nn.AdaptiveAvgPool2d); kernel, stride and padding are not looked at.
+enum class mean_of : unsigned char { window, pixels, adaptive };
+
+// The inputs [begin, end) of one axis that an output is the mean of, and how many it is divided by.
+struct mean_range {
+  std::size_t begin = 0, end = 0, divisor = 0;
+};
+CAIRN_HOST_DEVICE constexpr mean_range range_of(const window_axis& a, mean_of which, std::size_t output) {
+  if (which == mean_of::adaptive) {
+    const std::size_t begin = output * a.in / a.out, end = ((output + 1) * a.in + a.out - 1) / a.out;
+    return {begin, end, end - begin};
+  }
+  // Counted from the start of the padding. A window of ceil_mode ends with the padding.
+  const std::size_t first = output * a.stride, padded = a.in + 2 * a.padding;
+  const std::size_t last = first + a.kernel < padded ? first + a.kernel : padded;
+  const std::size_t begin = first > a.padding ? first - a.padding : 0;
+  const std::size_t end = last < a.padding ? 0 : last - a.padding < a.in ? last - a.padding : a.in;
+  return {begin, end, which == mean_of::window ? last - first : end - begin};
+}
+
+// Images lie as (batch, height, width, channels). Every element of the output is the mean of its window, channel by channel, and
+// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d.
+template <class T>
+void avg_pool2d_forward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
+                        std::size_t channels, T* output, const T* input) = delete;
+
+// dx of an input is the sum of dy / divisor over the windows that it is in, in their order.
+template <class T>
+void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
+                         std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
+
+} // namespace cairn
+
+// cairn/ops/avg_pool2d/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct add_share {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& sum, T x) const { sum += x * factor; }
+};
+template <class T>
+struct scale_by {
+  T factor;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
+};
+
+// The window of one output pixel of an image, and 1 / what its sum is divided by.
+struct mean_window {
+  mean_range y, x;
+  double share = 0;
+
+  mean_window(const window& over, mean_of which, std::size_t output)
+      : y(range_of(over.y, which, output / over.x.out)), x(range_of(over.x, which, output % over.x.out)) {
+    const std::size_t divisor = y.divisor * x.divisor;
+    share = divisor == 0 ? 0 : 1 / static_cast<double>(divisor);
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                        T* output, const T* input) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  const std::size_t each = std::max<std::size_t>(1, over.inputs() / std::max<std::size_t>(1, over.outputs()));
+  detail::for_each_row(queue, samples * over.outputs(), channels * each, [&](std::size_t pixel) {
+    const detail::mean_window of(over, which, pixel % over.outputs());
+    const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
+    T* const sum = output + pixel * channels;
+    std::fill_n(sum, channels, T{0});
+    for (std::size_t row = of.y.begin; row < of.y.end; ++row)
+      for (std::size_t column = of.x.begin; column < of.x.end; ++column)
+        detail::run_elements(set, detail::add_share<T>{T{1}}, channels, std::array{sum},
+                             std::array<const T*, 2>{sum, image + (row * over.x.in + column) * channels});
+    detail::run_elements(set, detail::scale_by<T>{static_cast<T>(of.share)}, channels, std::array{sum},
+                         std::array<const T*, 1>{sum});
+  });
+}
+
+// Windows overlap, so that an image is cut over its channels only.
+template <class T>
+void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                         T* input_gradient, const T* output_gradient) {
+  constexpr std::size_t most = 256; // channels at a time
+  const detail::instruction_set set = detail::widest_for_elements();
+  const std::size_t cuts = (channels + most - 1) / most;
+  const auto work = [&](std::size_t part) {
+    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
+    T* const sums = input_gradient + part / cuts * over.inputs() * channels + begin;
+    const T* gradient = output_gradient + part / cuts * over.outputs() * channels + begin;
+    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(sums + pixel * channels, count, T{0});
+    for (std::size_t pixel = 0; pixel < over.outputs(); ++pixel, gradient += channels) {
+      const detail::mean_window of(over, which, pixel);
+      const detail::add_share<T> f{static_cast<T>(of.share)};
+      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
+        for (std::size_t column = of.x.begin; column < of.x.end; ++column) {
+          T* const to = sums + (row * over.x.in + column) * channels;
+          detail::run_elements(set, f, count, std::array{to}, std::array<const T*, 2>{to, gradient});
+        }
+    }
+  };
+  detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/batch_norm/batch_norm.hpp
 
 namespace cairn {
@@ -8693,9 +8911,10 @@ constexpr double clip_factor(double norm, double max_norm) {
 
 } // namespace detail
 
-// *factor = clip_factor(sqrt(*squares) scale, max_norm). All are single numbers in the device's memory: where work is done later,
-// the host need not wait for a norm to clip by it.
-void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm) = delete;
+// *factor = *mean clip_factor(sqrt(*squares) scale *mean, max_norm); a mean of null is 1. All are single numbers in the device's
+// memory: where work is done later, the host need not wait for a norm to clip by it, nor know what makes a mean.
+void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm,
+          const double* mean) = delete;
 
 } // namespace cairn
 
@@ -8703,850 +8922,12 @@ void clip(detail::queue_without_this_op, double* factor, const double* squares, 
 
 namespace cairn {
 
-inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm) {
-  *factor = detail::clip_factor(std::sqrt(*squares) * scale, max_norm);
+inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
+  const double own = mean == nullptr ? 1 : *mean;
+  *factor = own * detail::clip_factor(std::sqrt(*squares) * (scale * own), max_norm);
 }
 
 } // namespace cairn
-
-// cairn/ops/convert/convert.hpp
-
-namespace cairn {
-
-// `count` elements as those of another type, each rounded to the nearest one, ties to even. A network of bfloat16 or
-// float16 makes its layers' parameters from those that are learnt with it, and T from the floats that it is given. The two
-// must not overlap.
-template <class To, class From>
-void convert(detail::queue_without_this_op, std::size_t count, To* to, const From* from) = delete;
-
-} // namespace cairn
-
-// cairn/ops/convert/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-template <class To, class From>
-void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
-  constexpr std::size_t length = detail::element_part;
-  queue.parallel_for((count + length - 1) / length, [&](std::size_t part, auto) {
-    const std::size_t end = std::min(count, (part + 1) * length);
-    for (std::size_t i = part * length; i < end; ++i) to[i] = static_cast<To>(from[i]);
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/copy/copy.hpp
-
-namespace cairn {
-
-// `count` elements, as they are. Nothing happens when both are the same place; else the two must not overlap.
-template <class T>
-void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
-
-// The same of a matrix into another with as many rows and columns, whose rows may be apart by any stride: how a
-// concatenation is taken apart. Nothing happens when both are the same place; else the two must not overlap.
-template <class T>
-void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
-
-} // namespace cairn
-
-// cairn/ops/copy/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-template <class T>
-void copy(cpu::queue& queue, std::size_t count, T* to, const T* from) {
-  if (to == from) return;
-  constexpr std::size_t longest = 1_MiB / sizeof(T); // shorter parts cost more to hand out than to copy
-  queue.parallel_for((count + longest - 1) / longest, [&](std::size_t part, auto) {
-    const std::size_t begin = part * longest;
-    std::memcpy(to + begin, from + begin, std::min(longest, count - begin) * sizeof(T));
-  });
-}
-
-template <class T>
-void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<const T>> from) {
-  detail::check_alike("copy_matrix", to, from);
-  const std::size_t columns = to.columns;
-  if (to.stride == columns && from.stride == columns) return copy(queue, to.rows * columns, to.data, from.data);
-  if (to.data == from.data) return;
-  detail::for_each_row(
-      queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
-      1_MiB / sizeof(T));
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/batch_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-// Of elements whose sums are kept in another type: feature by feature, one element after another, made in that type, sums
-// in double, and rounded once when it is written. batch_norm_update works on statistics alone, so there is nothing to add.
-
-namespace detail {
-
-// y = (x - mean) r w + bias of one feature.
-template <narrow_element T>
-void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* output, const T* input,
-                       accumulated<T> mean, accumulated<T> variance, T weight, T bias) {
-  using wide = accumulated<T>;
-  const auto factor = static_cast<wide>(inverse_deviation(variance, eps) * static_cast<double>(weight));
-  for (std::size_t at = j; at < rows * features; at += features)
-    output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
-}
-
-} // namespace detail
-
-template <detail::narrow_element T>
-void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    double sum = 0, squares = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const double distance = static_cast<double>(input[row * features + j]) - static_cast<double>(input[j]);
-      sum += distance;
-      squares += distance * distance;
-    }
-    const double distance = sum * share, spread = squares * share - distance * distance;
-    const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
-    const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
-    statistics[j] = mean;
-    statistics[features + j] = variance;
-    detail::normalize_feature(rows, features, j, eps, output, input, mean, variance, weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    detail::normalize_feature(rows, features, j, eps, output, input, mean[j], variance[j], weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  const auto count = static_cast<double>(rows);
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const wide mean = statistics[j];
-    const double inverse = detail::inverse_deviation(statistics[features + j], eps);
-    double sum = 0, products = 0;
-    for (std::size_t at = j; at < rows * features; at += features) {
-      const auto dy = static_cast<double>(output_gradient[at]);
-      sum += dy;
-      products += dy * (static_cast<double>(input[at]) - static_cast<double>(mean));
-    }
-    if (bias_gradient != nullptr) bias_gradient[j] = static_cast<wide>(sum);
-    if (weight_gradient != nullptr) weight_gradient[j] = static_cast<wide>(products * inverse);
-    if (input_gradient == nullptr) return;
-    const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
-    const auto gradient_mean = static_cast<wide>(sum / count);
-    const auto slope = static_cast<wide>(products * inverse * inverse / count);
-    for (std::size_t at = j; at < rows * features; at += features)
-      input_gradient[at] = static_cast<T>(
-          factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/dropout/dropout.hpp
-
-namespace cairn {
-
-// How likely an element is dropped, in units of 2^-32, and what the others are multiplied by.
-struct dropout_rate {
-  std::uint64_t threshold; // 0 … 2^32
-  double scale;            // 1 / (1 - probability), or 0 when all are dropped
-};
-
-// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
-//
-// The mask is nowhere stored: element i of the random stream decides about element i, so forward, recompute
-// and backward, which is the same function of the output gradient, draw the same one. The result may lie on
-// x.
-template <class T>
-void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
-             const dropout_rate& rate) = delete;
-
-} // namespace cairn
-
-// cairn/ops/dropout/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-struct multiply_element {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T factor) const {
-    x *= factor;
-  }
-};
-
-// core/random.hpp's random_block for the blocks first, first + 1, ..., word by word, in a form that becomes
-// vector code: each 32-bit number has 64 bits to itself, as a loop that changes widths does not, and the ten
-// rounds are written out, as a loop within the loop would not either.
-inline constexpr std::size_t random_lanes = 32;
-using random_words = std::uint64_t[4][random_lanes];
-
-template <std::size_t... Round>
-[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
-                                        std::index_sequence<Round...>) {
-  constexpr std::uint64_t low = 0xFFFFFFFFU;
-  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
-  const std::uint64_t position = key.position;
-  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
-  for (std::size_t i = 0; i < random_lanes; ++i) {
-    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
-    (
-        [&]() __attribute__((always_inline)) {
-          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
-          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
-          b = p1 & low;
-          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
-          d = p0 & low;
-        }(),
-        ...);
-    words[0][i] = a;
-    words[1][i] = b;
-    words[2][i] = c;
-    words[3][i] = d;
-  }
-}
-
-// What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
-// draw.
-template <class T>
-[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                                 const dropout_rate& rate) {
-  const T scale = static_cast<T>(rate.scale);
-  random_words words;
-  for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
-    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
-    for (std::size_t j = 0; j < random_lanes; ++j)
-      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
-  }
-}
-template <class T>
-void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                          const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                              const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-
-} // namespace detail
-
-template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
-  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                                 : detail::write_factors_plain<T>;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) T factors[piece];
-    const std::size_t begin = part * piece;
-    const std::size_t length = std::min(piece, count - begin);
-    constexpr std::size_t group = 4 * detail::random_lanes;
-    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
-    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors});
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/dropout/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-// Of elements whose sums are kept in another type: what is left of one is multiplied in that type, and rounded once.
-template <detail::narrow_element T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
-  using wide = accumulated<T>;
-  constexpr std::size_t piece = 2048;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) wide factors[piece];
-    const std::size_t begin = part * piece, length = std::min(piece, count - begin);
-    constexpr std::size_t group = 4 * detail::random_lanes;
-    detail::write_factors_plain(factors, (length + group - 1) / group * group, key, begin, rate);
-    for (std::size_t i = 0; i < length; ++i) result[begin + i] = static_cast<T>(static_cast<wide>(x[begin + i]) * factors[i]);
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/embedding/embedding.hpp
-
-namespace cairn {
-
-// Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. An index
-// that the weight has no row for throws cairn::error before anything is written.
-template <class T>
-void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
-                       const T* weight, const std::int32_t* indices) = delete;
-
-// Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
-// (count, width) with indices[i] = v: 0 where there is none. They are added in ascending order of i, in chains (see sums.hpp)
-// over 65536 indices at a time. The indices are those of a forward.
-template <class T>
-void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
-
-namespace detail {
-
-// Throws if an index is none of 0 … vocabulary - 1, on indices that the host can read. Reading a row that is not there
-// must not happen, whatever a data file says.
-inline void check_indices(const std::int32_t* indices, std::size_t count, std::size_t vocabulary) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (indices[i] >= 0 && static_cast<std::size_t>(indices[i]) < vocabulary) [[likely]]
-      continue;
-    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) + ", but the vocabulary is 0 to " +
-                std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
-  }
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/ops/embedding/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-// Where each of up to `most` indices comes again, in ascending order: what has many rows is summed as a whole, in a
-// precision that there is no memory for in every row of a weight. A table of the last places seen, twice as large as what
-// it holds, and for each place the next one with the same index, all in the scratch of one thread.
-class places {
-public:
-  static constexpr std::size_t most = 65536;
-  static constexpr std::uint32_t none = 0x7FFFFFFF;
-
-  places(std::span<std::byte> scratch, const std::int32_t* indices, std::size_t count) {
-    static_assert(3 * most * sizeof(std::uint32_t) <= cpu::queue::scratch_bytes);
-    const std::size_t size = std::bit_ceil(2 * count);
-    next_ = reinterpret_cast<std::uint32_t*>(scratch.data());
-    std::uint32_t* const table = next_ + most;
-    std::fill_n(table, size, none);
-    for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
-      std::size_t slot = (static_cast<std::uint32_t>(indices[i]) * 0x9E3779B1U >> 7) & (size - 1);
-      while (table[slot] != none && indices[table[slot]] != indices[i]) slot = (slot + 1) & (size - 1);
-      next_[i] = table[slot];
-      if (table[slot] != none) next_[table[slot]] |= again;
-      table[slot] = i;
-    }
-  }
-
-  bool is_first(std::uint32_t place) const { return (next_[place] & again) == 0; }
-  std::uint32_t next(std::uint32_t place) const { return next_[place] & ~again; }
-
-private:
-  static constexpr std::uint32_t again = 0x80000000; // beside the next place: there is one before
-  std::uint32_t* next_;
-};
-
-} // namespace detail
-
-template <class T>
-void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
-                       const T* weight, const std::int32_t* indices) {
-  detail::check_indices(indices, count, vocabulary);
-  detail::for_each_row(
-      queue, count, width,
-      [&](std::size_t i) { std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width); },
-      detail::element_part);
-}
-
-// The sums are cut over columns, so that every part adds rows in the same order. Cut over the vocabulary, the parts would
-// have as different an amount of work as words differ in how often they are used.
-template <class T>
-void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
-  using sum = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_elements();
-  detail::for_each_row(
-      queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
-      detail::element_part);
-  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
-    detail::chained_sums<T> sums;
-    for (std::size_t from = 0; from < count; from += detail::places::most) {
-      const std::size_t length = std::min(detail::places::most, count - from);
-      const detail::places of{scratch, indices + from, length};
-      for (std::uint32_t first = 0; first < length; ++first) {
-        if (!of.is_first(first)) continue;
-        const T* const rows = output_gradient + from * width + begin;
-        sum* const to = weight_gradient + static_cast<std::size_t>(indices[from + first]) * width + begin;
-        std::uint32_t at = of.next(first);
-        if (at == detail::places::none) { // most words come once: the sum of one row is that row
-          detail::add_row(to, rows + first * width, columns);
-          continue;
-        }
-        std::copy_n(rows + first * width, columns, sums.chain);
-        for (std::size_t i = 1; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-          detail::add_row(sums.chain, rows + at * width, columns);
-        if (at == detail::places::none) { // one chain needs no total
-          detail::add_row(to, sums.chain, columns);
-          continue;
-        }
-        detail::start_sums(sums, columns);
-        detail::end_chain(set, sums, columns);
-        while (at != detail::places::none) {
-          detail::start_chain(sums, columns);
-          for (std::size_t i = 0; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
-            detail::add_row(sums.chain, rows + at * width, columns);
-          detail::end_chain(set, sums, columns);
-        }
-        for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<sum>(sums.total[j]);
-      }
-    }
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/embedding/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-// Of elements whose sums are kept in another type: rows are added in that type, in ascending order.
-template <detail::narrow_element T>
-void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
-                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
-  using wide = accumulated<T>;
-  std::fill_n(weight_gradient, vocabulary * width, wide{0});
-  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns) {
-    for (std::size_t i = 0; i < count; ++i) {
-      wide* const to = weight_gradient + static_cast<std::size_t>(indices[i]) * width + begin;
-      const T* const row = output_gradient + i * width + begin;
-      for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<wide>(row[j]);
-    }
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/gelu/gelu.hpp
-
-namespace cairn {
-
-// y = x P(x), where P(x) = (1 + erf(x / sqrt 2)) / 2 is how much of the normal distribution lies below x:
-// torch's approximate="none" (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). For float it
-// is within 1e-6 relative down to x = -5, where the formula with erf cancels. `count` elements each; the
-// output may lie on the input.
-template <class T>
-void gelu_forward(detail::queue_without_this_op, std::size_t count, T* output, const T* input) = delete;
-
-// dx = dy (P(x) + x p(x)) with p(x) = e^(-x^2/2) / sqrt(2 pi). The input gradient may lie on the output
-// gradient.
-template <class T>
-void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
-                   const T* input) = delete;
-
-} // namespace cairn
-
-// cairn/ops/gelu/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-struct gelu_element {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
-    x *= normal_at(x).below;
-  }
-};
-
-struct gelu_derivative {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x) const {
-    const normal<T> at = normal_at(x);
-    gradient *= at.below + x * at.density;
-  }
-};
-
-} // namespace detail
-
-template <class T>
-void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
-  detail::elementwise(queue, count, detail::gelu_element{}, std::array{output}, std::array{input});
-}
-
-template <class T>
-void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* input) {
-  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient}, std::array{output_gradient, input});
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/l1/l1.hpp
-
-namespace cairn {
-
-// *loss = sum |y - t| / count                 added up in double
-// output_gradient = sign(y - t) / count       not computed when it is null; may lie on the output
-//
-// sign(0) is 0, as in torch.nn.L1Loss; sign(NaN) is NaN. All are `count` elements; of none the loss is 0.
-template <class T>
-void l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-        const accumulated<T>* targets) = delete;
-
-} // namespace cairn
-
-// cairn/ops/l1/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-struct absolute_error {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
-    y = absolute(y - target);
-  }
-};
-
-// 0 d is 0 for no distance and NaN for NaN.
-template <class T>
-struct absolute_error_derivative {
-  T share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
-    const T distance = y - target;
-    y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
-  }
-};
-
-} // namespace detail
-
-template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const accumulated<T>* targets) {
-
-  const detail::absolute_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/layer_norm/layer_norm.hpp
-
-namespace cairn {
-
-// y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
-// features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row; null: not wanted.
-//
-// The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
-// E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
-template <class T>
-void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
-
-// dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
-// dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
-//
-// The input gradient may lie on the output gradient; a null one is not computed.
-template <class T>
-void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) = delete;
-
-} // namespace cairn
-
-// cairn/ops/layer_norm/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-template <class T>
-struct normalize {
-  T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
-};
-
-// One row's share of the gradients of weight and bias.
-template <class T>
-struct normalize_parameters_derivative {
-  T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& weight, T& bias, T gradient, T x) const {
-    weight += gradient * ((x - mean) * inverse);
-    bias += gradient;
-  }
-};
-
-template <class T>
-struct normalize_derivative {
-  T mean, inverse, mean_gradient, mean_product;
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T weight) const {
-    const T normal = (x - mean) * inverse;
-    gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
-  }
-};
-
-} // namespace detail
-
-template <class T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
-    const double mean = detail::sum_in_lanes(features, value) / count;
-    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
-      const double distance = static_cast<double>(x[j]) - mean;
-      return distance * distance;
-    });
-    const detail::normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / std::sqrt(square / count + eps))};
-    if (statistics != nullptr) {
-      statistics[2 * row] = f.mean;
-      statistics[2 * row + 1] = f.inverse;
-    }
-    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
-  });
-}
-
-template <class T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
-  // The parameters come first: the input gradient may take the place of the output gradient.
-  const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
-  detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
-    detail::chained_sums<T> dw, db;
-    for (auto* const sums : {&dw, &db}) detail::start_sums(*sums, columns);
-    for (std::size_t row = 0; row < rows;) {
-      for (auto* const sums : {&dw, &db}) detail::start_chain(*sums, columns);
-      for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
-        const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
-        const std::size_t first = row * features + begin;
-        detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
-                             std::array<const T*, 4>{dw.chain, db.chain, output_gradient + first, input + first});
-      }
-      for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
-    }
-    for (std::size_t j = 0; j < columns; ++j) {
-      weight_gradient[begin + j] = static_cast<T>(dw.total[j]);
-      bias_gradient[begin + j] = static_cast<T>(db.total[j]);
-    }
-  });
-  if (input_gradient == nullptr) return;
-
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-    };
-    const double sum = detail::sum_in_lanes(features, weighted);
-    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
-      return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
-    };
-    const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
-    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/layer_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and
-// rounded once when it is written.
-
-template <detail::narrow_element T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    double sum = 0, squares = 0;
-    for (std::size_t j = 0; j < features; ++j) sum += static_cast<double>(x[j]);
-    for (std::size_t j = 0; j < features; ++j) {
-      const double distance = static_cast<double>(x[j]) - sum / count;
-      squares += distance * distance;
-    }
-    const auto mean = static_cast<wide>(sum / count), inverse = static_cast<wide>(1 / std::sqrt(squares / count + eps));
-    if (statistics != nullptr) {
-      statistics[2 * row] = mean;
-      statistics[2 * row + 1] = inverse;
-    }
-    for (std::size_t j = 0; j < features; ++j)
-      output[row * features + j] =
-          static_cast<T>((static_cast<wide>(x[j]) - mean) * inverse * static_cast<wide>(weight[j]) + static_cast<wide>(bias[j]));
-  });
-}
-
-template <detail::narrow_element T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  // The parameters come first: the input gradient may take the place of the output gradient.
-  detail::for_each_row(queue, weight_gradient == nullptr ? 0 : features, rows, [&](std::size_t j) {
-    double dw = 0, db = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto dy = static_cast<wide>(output_gradient[row * features + j]);
-      const wide normal = (static_cast<wide>(input[row * features + j]) - statistics[2 * row]) * statistics[2 * row + 1];
-      dw += static_cast<double>(dy * normal);
-      db += static_cast<double>(dy);
-    }
-    weight_gradient[j] = static_cast<wide>(dw);
-    bias_gradient[j] = static_cast<wide>(db);
-  });
-  if (input_gradient == nullptr) return;
-
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const wide mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    double sum = 0, product = 0;
-    for (std::size_t j = 0; j < features; ++j) {
-      const double weighted = static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-      sum += weighted;
-      product += weighted * static_cast<double>((static_cast<wide>(x[j]) - mean) * inverse);
-    }
-    const auto mean_gradient = static_cast<wide>(sum / count), mean_product = static_cast<wide>(product / count);
-    for (std::size_t j = 0; j < features; ++j) {
-      const wide normal = (static_cast<wide>(x[j]) - mean) * inverse;
-      const wide weighted = static_cast<wide>(dy[j]) * static_cast<wide>(weight[j]);
-      input_gradient[row * features + j] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
-    }
-  });
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/avx2_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Vectors of g++ and clang, as their extensions have them: + and > work on all elements. <immintrin.h> would say the same
-// instructions, but costs every user of the library a quarter of a second. `loose` is one at any address in memory.
-template <class T, std::size_t Bytes>
-struct simd {
-  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
-  typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
-  typedef integer integers __attribute__((vector_size(Bytes)));
-  static constexpr std::size_t width = Bytes / sizeof(T);
-};
-
-// A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
-// load gives zero where the mask is not set and touches no memory there.
-template <class T>
-struct avx2_register {
-  using vector = typename simd<T, 32>::vector;
-  using loose = typename simd<T, 32>::loose;
-  using mask = typename simd<T, 32>::integers;
-  static constexpr std::size_t width = simd<T, 32>::width;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
-    const auto count = static_cast<typename simd<T, 32>::integer>(n);
-    if constexpr (width == 8) return mask{0, 1, 2, 3, 4, 5, 6, 7} < count;
-    else return mask{0, 1, 2, 3} < count;
-  }
-  // Not vector{} + x, which would lose the sign of a zero.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
-    const auto* const from = reinterpret_cast<const vector*>(p);
-    if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
-    else return __builtin_ia32_maskloadpd256(from, m);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x, mask m) {
-    auto* const to = reinterpret_cast<vector*>(p);
-    if constexpr (width == 8) __builtin_ia32_maskstoreps256(to, m, x);
-    else __builtin_ia32_maskstorepd256(to, m, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector add(vector x, vector y) { return x + y; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector max(vector x, vector y) { return x > y ? x : y; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector multiply_add(vector x, vector y, vector z) {
-    if constexpr (width == 8) return __builtin_ia32_vfmaddps256(x, y, z);
-    else return __builtin_ia32_vfmaddpd256(x, y, z);
-  }
-  // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
 
 // cairn/ops/matmul/matmul.hpp
 
@@ -9593,6 +8974,165 @@ void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<cons
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn
+
+// cairn/ops/conv2d/conv2d.hpp
+
+namespace cairn {
+
+// What a convolution is, the batch left out. Group g makes the output channels [g out / groups, (g + 1) out / groups) of
+// the input channels [g in / groups, (g + 1) in / groups).
+struct convolution {
+  window over{};
+  std::size_t in_channels = 0, out_channels = 0, groups = 1;
+
+  constexpr std::size_t group_in() const { return in_channels / groups; }
+  constexpr std::size_t group_out() const { return out_channels / groups; }
+  // How many products make one element of the output.
+  constexpr std::size_t depth() const { return over.taps() * group_in(); }
+  // Does an output pixel read the input pixel at its own place and no other? Then it is a product of matrices.
+  constexpr bool is_product() const {
+    return over.taps() == 1 && groups == 1 && over.y.stride == 1 && over.x.stride == 1 && over.y.padding == 0 &&
+           over.x.padding == 0;
+  }
+};
+
+// Images lie as (batch, height, width, channels), and the weight as (out, kernel height, kernel width, in / groups).
+//
+//   y(n, p, q, o) = sum over i, j, c of x(n, p s + i d - padding, q s + j d - padding, c) w(o, i, j, c)
+//
+// as torch.nn.functional.conv2d, where x is 0 beside the image. The output is a matrix, one row a pixel, and rows may be apart
+// by any stride; `then` is applied to it as by matmul, its addend and mask are like the output.
+//
+// An element's bits depend on its operands and on where its pixel lies in its image, not on the other images, the threads or
+// what `then` does.
+template <class T>
+void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
+                    const std::type_identity_t<epilogue<T>>& then) = delete;
+
+// dx(n, y, x, c) = sum over the outputs (p, q) and taps (i, j) that read this pixel, and o, of dy(n, p, q, o) w(o, i, j, c).
+// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing.
+template <class T>
+void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
+                           const std::type_identity_t<epilogue<T>>& then) = delete;
+
+// dw(o, i, j, c) = sum over n, p, q of dy(n, p, q, o) x(n, p s + i d - padding, q s + j d - padding, c), and
+// db(o) = sum over n, p, q of dy(n, p, q, o) where bias_gradient is not null. Images are added in their order, and in each the
+// rows of the output: so the bits do not depend on the threads.
+template <class T>
+void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) = delete;
+
+} // namespace cairn
+
+// cairn/ops/conv2d/slab.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// How the results of one axis meet what they are made of. Result r of `count` is element first + r * step of its axis; its
+// tap k meets source r * stride + offset(k), if the tap belongs to these results at all and the source is there.
+//
+// Forward, results are the outputs. For the input gradient an input meets the outputs whose windows cover it: with a stride s
+// the inputs p, p + s, p + 2 s ... meet the same taps, and each of these phases is a convolution of stride 1.
+struct axis_walk {
+  std::size_t count = 0, first = 0, step = 1;
+  std::size_t source = 0; // how many sources there are
+  std::size_t stride = 1, kernel = 1;
+  std::ptrdiff_t start = 0, by_tap = 1, divisor = 1;
+
+  static constexpr axis_walk of_outputs(const window_axis& a) {
+    return {
+        a.out, 0, 1, a.in, a.stride, a.kernel, -static_cast<std::ptrdiff_t>(a.padding), static_cast<std::ptrdiff_t>(a.dilation),
+        1};
+  }
+  // `phase` is 0 … stride - 1; there may be no such input.
+  static constexpr axis_walk of_inputs(const window_axis& a, std::size_t phase) {
+    return {a.in > phase ? (a.in - phase + a.stride - 1) / a.stride : 0,
+            phase,
+            a.stride,
+            a.out,
+            1,
+            a.kernel,
+            static_cast<std::ptrdiff_t>(phase + a.padding),
+            -static_cast<std::ptrdiff_t>(a.dilation),
+            static_cast<std::ptrdiff_t>(a.stride)};
+  }
+
+  constexpr bool takes(std::size_t tap) const { return (start + static_cast<std::ptrdiff_t>(tap) * by_tap) % divisor == 0; }
+  constexpr std::ptrdiff_t offset(std::size_t tap) const { return (start + static_cast<std::ptrdiff_t>(tap) * by_tap) / divisor; }
+  // Number i of the taps in the order of their sources.
+  constexpr std::size_t in_order(std::size_t i) const { return by_tap < 0 ? kernel - 1 - i : i; }
+};
+
+// What the taps of an axis reach: the least offset, from there to the greatest, and how many taps that are.
+struct reach {
+  std::ptrdiff_t least = 0;
+  std::size_t extent = 0, taps = 0;
+
+  constexpr explicit reach(const axis_walk& walk) {
+    std::ptrdiff_t most = 0;
+    for (std::size_t k = 0; k < walk.kernel; ++k) {
+      if (!walk.takes(k)) continue;
+      const std::ptrdiff_t at = walk.offset(k);
+      least = taps == 0 ? at : std::min(least, at);
+      most = taps == 0 ? at : std::max(most, at);
+      ++taps;
+    }
+    extent = taps == 0 ? 0 : static_cast<std::size_t>(most - least) + 1;
+  }
+  // Do the taps lie side by side? Then those of a row are one stretch of memory.
+  constexpr bool is_dense() const { return taps == extent; }
+  constexpr std::size_t sources(const axis_walk& walk, std::size_t results) const {
+    return extent == 0 ? 0 : (results - 1) * walk.stride + extent;
+  }
+};
+
+// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart.
+template <class T>
+struct channels_of {
+  const T* data = nullptr;
+  std::size_t pixel = 0, channels = 0;
+  std::size_t height = 0, width = 0;
+};
+
+// Copies the rectangle of `rows` by `columns` pixels of one image that begins at (row, column), which may lie beside it, to
+// `to`, without gaps and with zeros where there is no pixel.
+template <class T>
+void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows, std::ptrdiff_t column,
+               std::size_t columns) {
+  const auto clamped = [](std::ptrdiff_t value, std::size_t most) {
+    return static_cast<std::size_t>(std::clamp(value, std::ptrdiff_t{0}, static_cast<std::ptrdiff_t>(most)));
+  };
+  // Of a row, [before, end) is there; the rest is zero.
+  const std::size_t before = clamped(-column, columns);
+  const std::size_t end = std::max(before, clamped(static_cast<std::ptrdiff_t>(from.width) - column, columns));
+  const std::size_t depth = from.channels, pitch = columns * depth;
+  for (std::size_t r = 0; r < rows; ++r, to += pitch) {
+    const std::ptrdiff_t at = row + static_cast<std::ptrdiff_t>(r);
+    if (at < 0 || at >= static_cast<std::ptrdiff_t>(from.height) || before == end) {
+      std::memset(to, 0, pitch * sizeof(T));
+      continue;
+    }
+    std::memset(to, 0, before * depth * sizeof(T));
+    std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(T));
+    const std::size_t first = static_cast<std::size_t>(column + static_cast<std::ptrdiff_t>(before));
+    const T* pixel = from.data + ((image * from.height + static_cast<std::size_t>(at)) * from.width + first) * from.pixel;
+    if (from.pixel == depth) {
+      std::memcpy(to + before * depth, pixel, (end - before) * depth * sizeof(T));
+      continue;
+    }
+    for (std::size_t i = before; i < end; ++i, pixel += from.pixel) std::memcpy(to + i * depth, pixel, depth * sizeof(T));
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/matmul/checked_product.hpp
 
@@ -9718,6 +9258,483 @@ constexpr std::size_t reduction_block(std::size_t k) {
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/gather.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The two passes that make pixels of an image from pixels around a place in another: forward, and the input gradient of one
+// phase (slab.hpp). Each is a product whose first operand is never there as a matrix.
+//
+// A tile of results needs a rectangle of the other image. It is copied once, with zeros beside the image: the slab. There a row
+// of results is a product for each tap, or for each row of taps if these lie side by side: the rows of that product's first
+// operand are pixels of the slab, the same distance apart. So the kernels of matmul run on the slab as it lies, and a sum over
+// all taps goes on from one such term to the next by the kernel's carry. Copying patches instead, a row of all taps for each
+// pixel, would copy every pixel as often as there are taps.
+//
+// The weights of a term are packed as a kernel wants them; those of all terms at once if they fit, and then for all tiles.
+template <class T>
+struct gathering {
+  axis_walk y{}, x{};
+  channels_of<T> source{}; // of the group 0
+  std::size_t source_group = 0;
+  const T* weight = nullptr; // of the group 0
+  std::size_t weight_group = 0;
+  // Element (tap, d, j) of a group's weight, d counting channels of the source and j those of the result, is
+  // weight[tap * weight_tap + d * weight_depth + j * weight_column]; either of the last two is 1.
+  std::size_t weight_tap = 0, weight_depth = 0, weight_column = 0;
+  matrix<T> result{}; // all pixels of all images, of all groups
+  std::size_t result_group = 0, result_width = 0, result_height = 0;
+  epilogue<T> then{};
+  std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
+};
+
+// What every thread's scratch is cut into, in elements.
+template <class T>
+struct gather_room {
+  static constexpr std::size_t whole = cpu::queue::scratch_bytes / sizeof(T);
+  static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
+};
+
+// Results are made in tiles: `rows` by `columns` of them at most, or those of several images if one has so few.
+struct gather_tiles {
+  std::size_t rows = 0, columns = 0, down = 0, across = 0, images = 1;
+
+  // Of the widest rows that fit; there are none if not even one result's slab does. `carried` is how many results may wait.
+  gather_tiles(const axis_walk& y, const axis_walk& x, std::size_t depth, std::size_t room, std::size_t carried,
+               std::size_t most_images) {
+    const reach over_y(y), over_x(x);
+    const auto fits = [&](std::size_t r, std::size_t c, std::size_t n = 1) {
+      return over_y.sources(y, r) * over_x.sources(x, c) * depth * n <= room && r * c * n <= carried;
+    };
+    for (columns = x.count; columns > 0 && !fits(1, columns); columns /= 2) {
+    }
+    if (columns == 0) return;
+    for (rows = 1; rows < y.count && fits(rows + 1, columns); ++rows) {
+    }
+    down = (y.count + rows - 1) / rows;
+    across = (x.count + columns - 1) / columns;
+    if (of_image() == 1)
+      while (images < most_images && fits(rows, columns, images + 1)) ++images;
+  }
+  std::size_t of_image() const { return down * across; }
+  std::size_t count(std::size_t samples) const { return (samples + images - 1) / images * of_image(); }
+};
+
+// One term of the sums: taps [column_tap, column_tap + taps) in the order of their sources, of row `row_tap`, channels
+// [channel, channel + depth / taps) of each.
+struct gather_term {
+  std::size_t row_tap = 0, column_tap = 0, taps = 0, channel = 0, depth = 0;
+};
+
+// Calls f(term, index) for all terms, in the order in which they are added: rows of taps, taps, channels. How they are cut
+// depends on the convolution alone.
+template <class F>
+void for_each_term(const axis_walk& y, const axis_walk& x, std::size_t channels, F&& f) {
+  const reach over_x(x);
+  const bool joined = over_x.is_dense() && over_x.taps * channels <= longest_reduction_block;
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < y.kernel; ++i) {
+    if (!y.takes(y.in_order(i))) continue;
+    for (std::size_t j = 0; j < x.kernel; ++j) {
+      if (!x.takes(x.in_order(j))) continue;
+      if (joined) {
+        f(gather_term{i, j, over_x.taps, 0, over_x.taps * channels}, index++);
+        break;
+      }
+      for (std::size_t c = 0; c < channels; c += longest_reduction_block)
+        f(gather_term{i, j, 1, c, std::min(longest_reduction_block, channels - c)}, index++);
+    }
+  }
+}
+
+template <class Kernels, class T>
+class gatherer {
+public:
+  gatherer(const gathering<T>& all, const gather_tiles& tiles, std::span<std::byte> scratch)
+      : all_(all), tiles_(tiles), over_y_(all.y), over_x_(all.x), slab_(reinterpret_cast<T*>(scratch.data())),
+        weights_(slab_ + gather_room<T>::slab), carry_(weights_ + gather_room<T>::weights),
+        whole_(matrix<T>{all.result.data, 1, all.columns}, matrix<const T>{all.weight, 1, 0},
+               matrix<const T>{all.weight, 0, all.columns}, transpose::none, epilogue<T>{}) {
+    for_each_term(all.y, all.x, all.source.channels, [&](const gather_term& term, std::size_t) {
+      ++terms_;
+      depth_ += term.depth;
+    });
+  }
+
+  // Makes the tiles [begin, end) of all images, for all groups.
+  void run(std::size_t begin, std::size_t end) {
+    for (std::size_t group = 0; group < all_.groups; ++group)
+      for (std::size_t from = 0; from < all_.columns;) {
+        std::size_t to = from, packed = 0; // as many slivers as there is room for; at least one, which is packed by terms
+        do {
+          const std::size_t next = Kernels::sliver_columns(all_.columns - to), more = Kernels::packed_width(next) * depth_;
+          if (to > from && packed + more > gather_room<T>::weights) break;
+          packed += more;
+          to += next;
+        } while (to < all_.columns);
+        stays_ = packed <= gather_room<T>::weights;
+        for (std::size_t tile = begin; tile < end; ++tile) run_tile(group, tile, from, to, tile == begin);
+        from = to;
+      }
+  }
+
+private:
+  void run_tile(std::size_t group, std::size_t tile, std::size_t from, std::size_t to, bool fresh) {
+    const std::size_t image = tile / tiles_.of_image() * tiles_.images, within = tile % tiles_.of_image();
+    const std::size_t images = std::min(tiles_.images, all_.samples - image);
+    const std::size_t r0 = within / tiles_.across * tiles_.rows, c0 = within % tiles_.across * tiles_.columns;
+    const std::size_t rows = std::min(tiles_.rows, all_.y.count - r0), columns = std::min(tiles_.columns, all_.x.count - c0);
+    channels_of<T> source = all_.source;
+    source.data += group * all_.source_group;
+    const std::size_t height = over_y_.sources(all_.y, rows), width = over_x_.sources(all_.x, columns);
+    const std::size_t pitch = width * source.channels;
+    for (std::size_t n = 0; n < images && terms_ > 0; ++n)
+      fill_slab(slab_ + n * height * pitch, source, image + n, static_cast<std::ptrdiff_t>(r0 * all_.y.stride) + over_y_.least,
+                height, static_cast<std::ptrdiff_t>(c0 * all_.x.stride) + over_x_.least, width);
+
+    whole_.a_row = all_.x.stride * source.channels;
+    whole_.a_step = 1;
+    alignas(64) T before[tile_bytes / sizeof(T)];
+    sliver<T> s;
+    s.whole = &whole_;
+    s.before = before;
+    s.row_end = columns;
+    T* packed = weights_;
+    for (std::size_t j = from; j < to; j += s.columns) {
+      s.column = j;
+      s.columns = Kernels::sliver_columns(to - j);
+      s.b_step = s.carry_row = Kernels::packed_width(s.columns);
+      const auto rows_of = [&](const T* first) { // first: what the first tap of the first result reads
+        for (std::size_t i = 0; i < images * rows; ++i) {
+          const std::size_t n = i / rows, r = i % rows, row = all_.y.first + (r0 + r) * all_.y.step;
+          place(group, ((image + n) * all_.result_height + row) * all_.result_width + all_.x.first + c0 * all_.x.step, columns);
+          s.a = first + (n * height + r * all_.y.stride) * pitch;
+          s.carry = terms_ > 1 ? carry_ + i * columns * s.carry_row : nullptr;
+          Kernels::rows(s);
+        }
+      };
+      if (terms_ == 0) { // no window covers these: the sum is zero
+        s.b = weights_;
+        rows_of(slab_);
+      }
+      for_each_term(all_.y, all_.x, source.channels, [&](const gather_term& term, std::size_t index) {
+        T* const weights = stays_ ? packed : weights_;
+        if (fresh || !stays_) pack(group, term, weights, s);
+        s.b = weights;
+        s.depth = term.depth;
+        s.reads_carry = index > 0;
+        s.writes_carry = index + 1 < terms_;
+        const auto down = static_cast<std::size_t>(all_.y.offset(all_.y.in_order(term.row_tap)) - over_y_.least);
+        const auto right = static_cast<std::size_t>(all_.x.offset(all_.x.in_order(term.column_tap)) - over_x_.least);
+        rows_of(slab_ + down * pitch + right * source.channels + term.channel);
+        packed += term.depth * s.b_step;
+      });
+    }
+  }
+
+  // A term's weights for one sliver of columns.
+  void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s) const {
+    const T* const of_group = all_.weight + group * all_.weight_group + s.column * all_.weight_column;
+    const std::size_t each = term.depth / term.taps;
+    for (std::size_t i = term.column_tap, t = 0; t < term.taps; ++i) {
+      if (!all_.x.takes(all_.x.in_order(i))) continue;
+      const std::size_t tap = all_.y.in_order(term.row_tap) * all_.x.kernel + all_.x.in_order(i);
+      const T* const from = of_group + tap * all_.weight_tap + term.channel * all_.weight_depth;
+      T* const there = to + t * each * s.b_step;
+      if (all_.weight_column == 1) Kernels::pack(there, s.b_step, from, all_.weight_depth, s.columns, each);
+      else Kernels::pack_transposed(there, s.b_step, from, all_.weight_column, s.columns, each);
+      ++t;
+    }
+  }
+
+  // The next row of results begins at this pixel.
+  void place(std::size_t group, std::size_t pixel, std::size_t count) {
+    const auto at = [&](auto m) {
+      if (m.data == nullptr) return m;
+      m.data += pixel * m.stride + group * all_.result_group;
+      m.rows = count;
+      m.columns = all_.columns;
+      m.stride *= all_.x.step;
+      return m;
+    };
+    whole_.c = at(all_.result);
+    whole_.then = all_.then;
+    whole_.then.addend = at(all_.then.addend);
+    whole_.then.mask = at(all_.then.mask);
+    if (all_.then.bias != nullptr) whole_.then.bias = all_.then.bias + group * all_.result_group;
+  }
+
+  const gathering<T>& all_;
+  const gather_tiles& tiles_;
+  reach over_y_, over_x_;
+  T *slab_, *weights_, *carry_;
+  product<T> whole_;
+  std::size_t terms_ = 0, depth_ = 0;
+  bool stays_ = false; // the packed weights do, from one tile to the next
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A convolution as its documentation says it, one element after another, each a sum in double: the oracle for every kernel, and
+// what computes elements for which there is no kernel. Pixels are counted through all images.
+
+template <class T>
+double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel, std::size_t o) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t image = pixel / how.over.outputs(), row = pixel / x.out % y.out, column = pixel % x.out;
+  const std::size_t in = how.group_in(), group = o / how.group_out();
+  double sum = 0;
+  for (std::size_t i = 0; i < y.kernel; ++i)
+    for (std::size_t j = 0; j < x.kernel; ++j) {
+      if (y.input(row, i) >= y.in || x.input(column, j) >= x.in) continue;
+      const T* const from = input + ((image * y.in + y.input(row, i)) * x.in + x.input(column, j)) * how.in_channels + group * in;
+      const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
+      for (std::size_t c = 0; c < in; ++c) sum += static_cast<double>(from[c]) * static_cast<double>(by[c]);
+    }
+  return sum;
+}
+
+// The output along one axis whose tap reads this input, or one that is not there.
+constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
+  const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
+  return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
+}
+
+template <class T>
+double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight, std::size_t pixel,
+                               std::size_t c) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t image = pixel / how.over.inputs(), row = pixel / x.in % y.in, column = pixel % x.in;
+  const std::size_t in = how.group_in(), out = how.group_out(), group = c / in;
+  double sum = 0;
+  for (std::size_t i = 0; i < y.kernel; ++i)
+    for (std::size_t j = 0; j < x.kernel; ++j) {
+      const std::size_t p = output_reading(y, row, i), q = output_reading(x, column, j);
+      if (p >= y.out || q >= x.out) continue;
+      for (std::size_t o = group * out; o < (group + 1) * out; ++o)
+        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(weight[((o * y.kernel + i) * x.kernel + j) * in + c % in]);
+    }
+  return sum;
+}
+
+// `tap` counts them row by row; c is a channel of the group.
+template <class T>
+double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient, const T* input,
+                                std::size_t o, std::size_t tap, std::size_t c) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t channel = o / how.group_out() * how.group_in() + c;
+  double sum = 0;
+  for (std::size_t image = 0; image < samples; ++image)
+    for (std::size_t p = 0; p < y.out; ++p)
+      for (std::size_t q = 0; q < x.out; ++q) {
+        const std::size_t row = y.input(p, tap / x.kernel), column = x.input(q, tap % x.kernel);
+        if (row >= y.in || column >= x.in) continue;
+        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(input[((image * y.in + row) * x.in + column) * how.in_channels + channel]);
+      }
+  return sum;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/weight_sums.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The gradient of a weight: for every row of output pixels a product of their gradients, turned, with pixels of the slab (see
+// gather.hpp), which is added to what the rows before gave. The sums wait where the gradient will be.
+//
+// A row of a narrow image is too short for a product of its own. There the rows of a tile are one: the gradients are copied so
+// that their rows are as far apart as those of the slab, with zeros between. It takes a stride of 1.
+//
+// The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row
+// if these lie side by side. A piece is made by one thread from all pixels, in their order.
+template <class T>
+struct weight_sums {
+  convolution how{};
+  axis_walk y{}, x{};
+  matrix<const T> output_gradient{};
+  const T* input = nullptr;
+  T* weight_gradient = nullptr;
+  std::size_t samples = 0;
+  gather_tiles tiles;
+  bool joined = false;       // the taps of a row lie side by side
+  bool flat = false;         // the rows of a tile are one product
+  std::size_t stretches = 0; // of one group: rows of taps, or taps
+  std::size_t length = 0;    // of a stretch, in columns
+  std::size_t cut = 0;       // the widest piece
+
+  // A piece is a multiple of 48 columns wide, or what is left: no kernel has wider slivers.
+  weight_sums(const convolution& c, std::size_t images, matrix<const T> dy, const T* x_, T* dw, std::size_t threads)
+      : how(c), y(axis_walk::of_outputs(c.over.y)), x(axis_walk::of_outputs(c.over.x)), output_gradient(dy), input(x_),
+        weight_gradient(dw), samples(images), tiles(y, x, c.group_in(), slab_room, most_pixels, 1),
+        joined(c.over.x.dilation == 1) {
+    stretches = joined ? c.over.y.kernel : c.over.taps();
+    length = joined ? c.over.x.kernel * c.group_in() : c.group_in();
+    const std::size_t slivers = (length + 47) / 48, per_stretch = threads > 1 ? slivers : 1;
+    cut = (slivers + per_stretch - 1) / per_stretch * 48;
+    const std::size_t pixels = tiles.rows * reach(x).sources(x, c.over.x.out);
+    flat = c.over.y.stride == 1 && c.over.x.stride == 1 && tiles.across == 1 && c.over.x.out < narrow && tiles.rows > 1 &&
+           pixels <= most_pixels && pixels * c.group_out() <= gradient_room;
+  }
+  std::size_t cuts() const { return (length + cut - 1) / cut; }
+  std::size_t pieces() const { return how.groups * stretches * cuts(); }
+
+  // Where the slab, the copied gradients and a packed sliver lie in the scratch, in elements; only kernels whose slivers have 48
+  // bytes pack.
+  static constexpr std::size_t slab_room = gather_room<T>::whole / 2, gradient_room = gather_room<T>::whole / 8 * 3;
+  static constexpr std::size_t most_pixels = gather_room<T>::whole / 8 / (48 / sizeof(T));
+  static constexpr std::size_t narrow = 24;
+};
+
+// Makes the pieces [begin, end).
+template <class Kernels, class T>
+void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+  const convolution& c = all.how;
+  T* const slab = reinterpret_cast<T*>(scratch.data());
+  T *const gradients = slab + weight_sums<T>::slab_room, *const packed = gradients + weight_sums<T>::gradient_room;
+  const reach over_y(all.y), over_x(all.x);
+  const std::size_t depth = c.group_in(), of_group = all.stretches * all.cuts();
+  product<T> whole(matrix<T>{all.weight_gradient, c.group_out(), 0}, matrix<const T>{all.input, 0, c.group_out()},
+                   matrix<const T>{all.input, 0, 0}, transpose::first, epilogue<T>{});
+  whole.a_row = 1;
+  whole.a_step = all.flat ? c.group_out() : all.output_gradient.stride;
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.row_end = c.group_out();
+  s.carry_row = c.depth();
+  s.writes_carry = true;
+  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in};
+
+  for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
+    const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
+    for (std::size_t tile = 0; tile < all.samples * all.tiles.of_image(); ++tile) {
+      const std::size_t image = tile / all.tiles.of_image(), within = tile % all.tiles.of_image();
+      const std::size_t r0 = within / all.tiles.across * all.tiles.rows, c0 = within % all.tiles.across * all.tiles.columns;
+      const std::size_t columns = std::min(all.tiles.columns, all.x.count - c0), width = over_x.sources(all.x, columns);
+      const std::size_t pitch = width * depth, here = std::min(all.tiles.rows, all.y.count - r0);
+      channels_of<T> source = images;
+      source.data += group * depth;
+      fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
+                static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
+      const T* const dy = all.output_gradient.data + group * c.group_out();
+      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out};
+      if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
+      const std::size_t rows = all.flat ? 1 : here;
+      s.depth = all.flat ? (here - 1) * width + columns : columns;
+      for (std::size_t p = piece; p < last; ++p) {
+        const std::size_t stretch = p % of_group / all.cuts(), from = p % all.cuts() * all.cut;
+        const std::size_t i = all.joined ? stretch : stretch / c.over.x.kernel, j = all.joined ? 0 : stretch % c.over.x.kernel;
+        const std::size_t to = std::min(all.length, from + all.cut);
+        T* const sums = all.weight_gradient + group * c.group_out() * c.depth() + stretch * all.length;
+        const T* const first = slab + i * c.over.y.dilation * pitch + j * c.over.x.dilation * depth;
+        for (std::size_t at = from; at < to; at += s.columns) {
+          s.columns = Kernels::sliver_columns(to - at);
+          s.carry = sums + at;
+          for (std::size_t r = 0; r < rows; ++r) {
+            const std::size_t pixel = (image * c.over.y.out + r0 + r) * c.over.x.out + c0;
+            s.a = all.flat ? gradients : dy + pixel * all.output_gradient.stride;
+            s.b = first + r * all.y.stride * pitch + at;
+            s.b_step = all.x.stride * depth;
+            if (Kernels::must_pack(s.columns)) {
+              Kernels::pack(packed, Kernels::packed_width(s.columns), s.b, s.b_step, s.columns, s.depth);
+              s.b = packed;
+              s.b_step = Kernels::packed_width(s.columns);
+            }
+            s.reads_carry = tile > 0 || r > 0;
+            Kernels::rows(s);
+          }
+        }
+      }
+    }
+    piece = last;
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/avx2_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Vectors of g++ and clang, as their extensions have them: + and > work on all elements. <immintrin.h> would say the same
+// instructions, but costs every user of the library a quarter of a second. `loose` is one at any address in memory.
+template <class T, std::size_t Bytes>
+struct simd {
+  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
+  typedef T vector __attribute__((vector_size(Bytes)));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+  typedef integer integers __attribute__((vector_size(Bytes)));
+  static constexpr std::size_t width = Bytes / sizeof(T);
+};
+
+// A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
+// load gives zero where the mask is not set and touches no memory there.
+template <class T>
+struct avx2_register {
+  using vector = typename simd<T, 32>::vector;
+  using loose = typename simd<T, 32>::loose;
+  using mask = typename simd<T, 32>::integers;
+  static constexpr std::size_t width = simd<T, 32>::width;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
+    const auto count = static_cast<typename simd<T, 32>::integer>(n);
+    if constexpr (width == 8) return mask{0, 1, 2, 3, 4, 5, 6, 7} < count;
+    else return mask{0, 1, 2, 3} < count;
+  }
+  // Not vector{} + x, which would lose the sign of a zero.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
+    const auto* const from = reinterpret_cast<const vector*>(p);
+    if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
+    else return __builtin_ia32_maskloadpd256(from, m);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x, mask m) {
+    auto* const to = reinterpret_cast<vector*>(p);
+    if constexpr (width == 8) __builtin_ia32_maskstoreps256(to, m, x);
+    else __builtin_ia32_maskstorepd256(to, m, x);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector add(vector x, vector y) { return x + y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector max(vector x, vector y) { return x > y ? x : y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector multiply_add(vector x, vector y, vector z) {
+    if constexpr (width == 8) return __builtin_ia32_vfmaddps256(x, y, z);
+    else return __builtin_ia32_vfmaddpd256(x, y, z);
+  }
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
 
 // cairn/ops/matmul/avx2_tile.hpp
 
@@ -10870,6 +10887,428 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
 
 CAIRN_KERNELS_END
 
+// cairn/ops/conv2d/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Some tiles of a gathering, with the kernels of one instruction set.
+template <class T>
+void gather_for(instruction_set isa, const gathering<T>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
+                std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return gatherer<avx512_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+  if (isa == instruction_set::avx2) return gatherer<avx2_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+#else
+  static_cast<void>(isa);
+#endif
+  gatherer<plain_kernels<T>, T>(all, tiles, scratch).run(begin, end);
+}
+template <class T>
+void sum_weights_for(instruction_set isa, const weight_sums<T>& all, std::size_t begin, std::size_t end,
+                     std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return sum_weights<avx512_kernels<T>>(all, begin, end, scratch);
+  if (isa == instruction_set::avx2) return sum_weights<avx2_kernels<T>>(all, begin, end, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  sum_weights<plain_kernels<T>>(all, begin, end, scratch);
+}
+
+// Every thread makes one stretch of [0, count), as what it packs serves the whole stretch. f(begin, end, scratch).
+template <class F>
+void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operations, F&& f) {
+  const std::size_t threads = operations < operations_worth_threads ? 1 : queue.threads();
+  const std::size_t parts = std::min(threads, count);
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    f(part * count / parts, (part + 1) * count / parts, scratch);
+  });
+}
+
+// False, and nothing is done, if not even the pixels that one result is made of fit into the scratch.
+template <class T>
+bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
+  constexpr std::size_t widest = 192 / sizeof(T);                                 // no kernel has wider slivers
+  const std::size_t each = (all.samples + queue.threads() - 1) / queue.threads(); // so that there is a tile for every thread
+  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, each);
+  if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
+  const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
+                                 reach(all.y).taps * reach(all.x).taps;
+  for_each_stretch(queue, tiles.count(all.samples), operations,
+                   [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+                     gather_for(isa, all, tiles, begin, end, scratch);
+                   });
+  return true;
+}
+
+template <class T>
+bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
+                    const T* input, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.y = axis_walk::of_outputs(how.over.y);
+  all.x = axis_walk::of_outputs(how.over.x);
+  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
+  all.source_group = how.group_in();
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.weight_depth = 1;
+  all.weight_column = how.depth();
+  all.result = output;
+  all.result_group = how.group_out();
+  all.result_height = how.over.y.out;
+  all.result_width = how.over.x.out;
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  all.columns = how.group_out();
+  return gather(queue, isa, all);
+}
+template <class T>
+bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
+  all.source_group = how.group_out();
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.weight_depth = how.depth();
+  all.weight_column = 1;
+  all.result = input_gradient;
+  all.result_group = how.group_in();
+  all.result_height = how.over.y.in;
+  all.result_width = how.over.x.in;
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  all.columns = how.group_in();
+  bool fits = true;
+  for (std::size_t row = 0; row < how.over.y.stride; ++row)
+    for (std::size_t column = 0; column < how.over.x.stride; ++column) {
+      all.y = axis_walk::of_inputs(how.over.y, row);
+      all.x = axis_walk::of_inputs(how.over.x, column);
+      fits = fits && gather(queue, isa, all);
+    }
+  return fits;
+}
+// False, and nothing is done, for the same reason, or if there are no samples.
+template <class T>
+bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
+                    matrix<const T> output_gradient, const T* input) {
+  const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
+  const weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  if (all.tiles.columns == 0 || samples == 0) return false;
+  for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
+    sum_weights_for(isa, all, begin, end, scratch);
+  });
+  return true;
+}
+
+// The epilogue of one element that is made by itself.
+template <class T, class Sum>
+T finished(const epilogue<T>& then, Sum sum, std::size_t row, std::size_t column) {
+  if (then.bias != nullptr) sum += static_cast<Sum>(then.bias[column]);
+  sum = activated(then.then, sum);
+  if (then.addend.data != nullptr) sum += static_cast<Sum>(then.addend(row, column));
+  if (then.mask.data != nullptr && static_cast<Sum>(then.mask(row, column)) <= Sum{0}) sum = Sum{0};
+  return static_cast<T>(sum);
+}
+
+// The three passes one element after another, for any elements and any convolution.
+template <class T>
+void conv2d_forward_plain(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output, const T* input,
+                          const T* weight, const epilogue<T>& then) {
+  for_each_row(queue, samples * how.over.outputs(), how.out_channels * how.depth(), [&](std::size_t pixel) {
+    for (std::size_t o = 0; o < how.out_channels; ++o)
+      output(pixel, o) = finished(then, static_cast<accumulated<T>>(conv2d_output(how, input, weight, pixel, o)), pixel, o);
+  });
+}
+template <class T>
+void conv2d_input_gradient_plain(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> input_gradient,
+                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  for_each_row(queue, samples * how.over.inputs(), how.in_channels * how.depth(), [&](std::size_t pixel) {
+    for (std::size_t c = 0; c < how.in_channels; ++c)
+      input_gradient(pixel, c) =
+          finished(then, static_cast<accumulated<T>>(conv2d_input_derivative(how, output_gradient, weight, pixel, c)), pixel, c);
+  });
+}
+template <class T>
+void conv2d_weight_gradient_plain(cpu::queue& queue, const convolution& how, std::size_t samples, accumulated<T>* weight_gradient,
+                                  matrix<const T> output_gradient, const T* input) {
+  const std::size_t in = how.group_in(), pixels = samples * how.over.outputs();
+  for_each_row(queue, how.out_channels * how.over.taps(), in * pixels, [&](std::size_t row) {
+    for (std::size_t c = 0; c < in; ++c)
+      weight_gradient[row * in + c] = static_cast<accumulated<T>>(
+          conv2d_weight_derivative(how, samples, output_gradient, input, row / how.over.taps(), row % how.over.taps(), c));
+  });
+}
+
+// A bias gradient is what a product with nothing leaves of its first operand: the sums of rows.
+template <class T>
+void sum_pixels(cpu::queue& queue, accumulated<T>* sums, matrix<const T> of) {
+  epilogue<T> then{};
+  then.row_sums = sums;
+  matmul(queue, matrix<accumulated<T>>{sums, of.columns, 0}, of, matrix<const T>{of.data, of.rows, 0}, transpose::first, then);
+}
+
+} // namespace detail
+
+template <class T>
+void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
+                    const std::type_identity_t<epilogue<T>>& then) {
+  if (how.is_product())
+    return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
+                  transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
+  if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
+    detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
+}
+
+template <class T>
+void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
+                           const std::type_identity_t<epilogue<T>>& then) {
+  const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
+  if (how.is_product())
+    return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
+                  then); // (pixels, in) = (pixels, out) x (out, in)
+  if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
+                                     then))
+    detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
+}
+
+template <class T>
+void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) {
+  if (how.is_product()) {
+    epilogue<T> then{};
+    then.row_sums = bias_gradient;
+    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  {input, output_gradient.rows, how.in_channels}, transpose::first,
+                  then); // (out, in) = (pixels, out)^T x (pixels, in)
+  }
+  if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+  if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
+    detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/convert/convert.hpp
+
+namespace cairn {
+
+// `count` elements as those of another type, each rounded to the nearest one, ties to even. A network of bfloat16 or
+// float16 makes its layers' parameters from those that are learnt with it, and T from the floats that it is given. The two
+// must not overlap.
+template <class To, class From>
+void convert(detail::queue_without_this_op, std::size_t count, To* to, const From* from) = delete;
+
+} // namespace cairn
+
+// cairn/ops/convert/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+template <class To, class From>
+void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
+  constexpr std::size_t length = detail::element_part;
+  queue.parallel_for((count + length - 1) / length, [&](std::size_t part, auto) {
+    const std::size_t end = std::min(count, (part + 1) * length);
+    for (std::size_t i = part * length; i < end; ++i) to[i] = static_cast<To>(from[i]);
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/copy/copy.hpp
+
+namespace cairn {
+
+// `count` elements, as they are. Nothing happens when both are the same place; else the two must not overlap.
+template <class T>
+void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
+
+// The same of a matrix into another with as many rows and columns, whose rows may be apart by any stride: how a
+// concatenation is taken apart. Nothing happens when both are the same place; else the two must not overlap.
+template <class T>
+void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
+
+} // namespace cairn
+
+// cairn/ops/copy/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+template <class T>
+void copy(cpu::queue& queue, std::size_t count, T* to, const T* from) {
+  if (to == from) return;
+  constexpr std::size_t longest = 1_MiB / sizeof(T); // shorter parts cost more to hand out than to copy
+  queue.parallel_for((count + longest - 1) / longest, [&](std::size_t part, auto) {
+    const std::size_t begin = part * longest;
+    std::memcpy(to + begin, from + begin, std::min(longest, count - begin) * sizeof(T));
+  });
+}
+
+template <class T>
+void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<const T>> from) {
+  detail::check_alike("copy_matrix", to, from);
+  const std::size_t columns = to.columns;
+  if (to.stride == columns && from.stride == columns) return copy(queue, to.rows * columns, to.data, from.data);
+  if (to.data == from.data) return;
+  detail::for_each_row(
+      queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
+      1_MiB / sizeof(T));
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/avg_pool2d/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, added up in double and rounded once.
+
+template <detail::narrow_element T>
+void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                        T* output, const T* input) {
+  detail::for_each_row(queue, samples * over.outputs(), channels * over.inputs(), [&](std::size_t pixel) {
+    const detail::mean_window of(over, which, pixel % over.outputs());
+    const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
+    for (std::size_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
+        for (std::size_t column = of.x.begin; column < of.x.end; ++column)
+          sum += static_cast<double>(image[(row * over.x.in + column) * channels + c]);
+      output[pixel * channels + c] = static_cast<T>(static_cast<accumulated<T>>(sum * of.share));
+    }
+  });
+}
+
+template <detail::narrow_element T>
+void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                         T* input_gradient, const T* output_gradient) {
+  detail::for_each_row(queue, samples * over.inputs(), channels * over.outputs(), [&](std::size_t pixel) {
+    const std::size_t row = pixel % over.inputs() / over.x.in, column = pixel % over.x.in;
+    const T* const gradients = output_gradient + pixel / over.inputs() * over.outputs() * channels;
+    for (std::size_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::size_t output = 0; output < over.outputs(); ++output) {
+        const detail::mean_window of(over, which, output);
+        if (of.y.begin <= row && row < of.y.end && of.x.begin <= column && column < of.x.end)
+          sum += static_cast<double>(gradients[output * channels + c]) * of.share;
+      }
+      input_gradient[pixel * channels + c] = static_cast<T>(static_cast<accumulated<T>>(sum));
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/batch_norm/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: feature by feature, one element after another, made in that type, sums
+// in double, and rounded once when it is written. batch_norm_update works on statistics alone, so there is nothing to add.
+
+namespace detail {
+
+// y = (x - mean) r w + bias of one feature.
+template <narrow_element T>
+void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* output, const T* input,
+                       accumulated<T> mean, accumulated<T> variance, T weight, T bias) {
+  using wide = accumulated<T>;
+  const auto factor = static_cast<wide>(inverse_deviation(variance, eps) * static_cast<double>(weight));
+  for (std::size_t at = j; at < rows * features; at += features)
+    output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
+}
+
+} // namespace detail
+
+template <detail::narrow_element T>
+void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    double sum = 0, squares = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double distance = static_cast<double>(input[row * features + j]) - static_cast<double>(input[j]);
+      sum += distance;
+      squares += distance * distance;
+    }
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
+    const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[j] = mean;
+    statistics[features + j] = variance;
+    detail::normalize_feature(rows, features, j, eps, output, input, mean, variance, weight[j], bias[j]);
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    detail::normalize_feature(rows, features, j, eps, output, input, mean[j], variance[j], weight[j], bias[j]);
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(rows);
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    const wide mean = statistics[j];
+    const double inverse = detail::inverse_deviation(statistics[features + j], eps);
+    double sum = 0, products = 0;
+    for (std::size_t at = j; at < rows * features; at += features) {
+      const auto dy = static_cast<double>(output_gradient[at]);
+      sum += dy;
+      products += dy * (static_cast<double>(input[at]) - static_cast<double>(mean));
+    }
+    if (bias_gradient != nullptr) bias_gradient[j] = static_cast<wide>(sum);
+    if (weight_gradient != nullptr) weight_gradient[j] = static_cast<wide>(products * inverse);
+    if (input_gradient == nullptr) return;
+    const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
+    const auto gradient_mean = static_cast<wide>(sum / count);
+    const auto slope = static_cast<wide>(products * inverse * inverse / count);
+    for (std::size_t at = j; at < rows * features; at += features)
+      input_gradient[at] = static_cast<T>(
+          factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/matmul/narrow.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10939,6 +11378,1136 @@ void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std:
 } // namespace cairn
 
 CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, summed in double, and rounded once when it is
+// written.
+
+template <detail::narrow_element T>
+void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
+                    const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
+                    const std::type_identity_t<epilogue<T>>& then) {
+  detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
+}
+
+template <detail::narrow_element T>
+void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* input_gradient,
+                           std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
+                           const std::type_identity_t<epilogue<T>>& then) {
+  const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
+  detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
+}
+
+template <detail::narrow_element T>
+void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples,
+                            std::type_identity_t<accumulated<T>>* weight_gradient,
+                            std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
+                            const std::type_identity_t<T>* input) {
+  if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+  detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/dropout/dropout.hpp
+
+namespace cairn {
+
+// How likely an element is dropped, in units of 2^-32, and what the others are multiplied by.
+struct dropout_rate {
+  std::uint64_t threshold; // 0 … 2^32
+  double scale;            // 1 / (1 - probability), or 0 when all are dropped
+};
+
+// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
+//
+// The mask is nowhere stored: element i of the random stream decides about element i, so forward, recompute
+// and backward, which is the same function of the output gradient, draw the same one. The result may lie on
+// x.
+template <class T>
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
+             const dropout_rate& rate) = delete;
+
+} // namespace cairn
+
+// cairn/ops/dropout/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+struct multiply_element {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& x, T factor) const {
+    x *= factor;
+  }
+};
+
+// core/random.hpp's random_block for the blocks first, first + 1, ..., word by word, in a form that becomes
+// vector code: each 32-bit number has 64 bits to itself, as a loop that changes widths does not, and the ten
+// rounds are written out, as a loop within the loop would not either.
+inline constexpr std::size_t random_lanes = 32;
+using random_words = std::uint64_t[4][random_lanes];
+
+template <std::size_t... Round>
+[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
+                                        std::index_sequence<Round...>) {
+  constexpr std::uint64_t low = 0xFFFFFFFFU;
+  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
+  const std::uint64_t position = key.position;
+  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
+  for (std::size_t i = 0; i < random_lanes; ++i) {
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
+    (
+        [&]() __attribute__((always_inline)) {
+          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
+          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
+          b = p1 & low;
+          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
+          d = p0 & low;
+        }(),
+        ...);
+    words[0][i] = a;
+    words[1][i] = b;
+    words[2][i] = c;
+    words[3][i] = d;
+  }
+}
+
+// What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
+// draw.
+template <class T>
+[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                                 const dropout_rate& rate) {
+  const T scale = static_cast<T>(rate.scale);
+  random_words words;
+  for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
+    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
+    for (std::size_t j = 0; j < random_lanes; ++j)
+      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
+  }
+}
+template <class T>
+void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                          const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                              const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+
+} // namespace detail
+
+template <class T>
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
+                                                                 : detail::write_factors_plain<T>;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
+    alignas(64) T factors[piece];
+    const std::size_t begin = part * piece;
+    const std::size_t length = std::min(piece, count - begin);
+    constexpr std::size_t group = 4 * detail::random_lanes;
+    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
+    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
+                         std::array<const T*, 2>{x + begin, factors});
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/dropout/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: what is left of one is multiplied in that type, and rounded once.
+template <detail::narrow_element T>
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 2048;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
+    alignas(64) wide factors[piece];
+    const std::size_t begin = part * piece, length = std::min(piece, count - begin);
+    constexpr std::size_t group = 4 * detail::random_lanes;
+    detail::write_factors_plain(factors, (length + group - 1) / group * group, key, begin, rate);
+    for (std::size_t i = 0; i < length; ++i) result[begin + i] = static_cast<T>(static_cast<wide>(x[begin + i]) * factors[i]);
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/embedding/embedding.hpp
+
+namespace cairn {
+
+// Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. An index
+// that the weight has no row for throws cairn::error before anything is written.
+template <class T>
+void embedding_forward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) = delete;
+
+// Row v of the weight gradient (vocabulary, width) is overwritten with the sum of the rows i of the output gradient
+// (count, width) with indices[i] = v: 0 where there is none. They are added in ascending order of i, in chains (see sums.hpp)
+// over 65536 indices at a time. The indices are those of a forward.
+template <class T>
+void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
+
+namespace detail {
+
+// Throws if an index is none of 0 … vocabulary - 1, on indices that the host can read. Reading a row that is not there
+// must not happen, whatever a data file says.
+inline void check_indices(const std::int32_t* indices, std::size_t count, std::size_t vocabulary) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (indices[i] >= 0 && static_cast<std::size_t>(indices[i]) < vocabulary) [[likely]]
+      continue;
+    throw error("Embedding: index " + std::to_string(i) + " is " + std::to_string(indices[i]) + ", but the vocabulary is 0 to " +
+                std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
+  }
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/ops/embedding/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Where each of up to `most` indices comes again, in ascending order: what has many rows is summed as a whole, in a
+// precision that there is no memory for in every row of a weight. A table of the last places seen, twice as large as what
+// it holds, and for each place the next one with the same index, all in the scratch of one thread.
+class places {
+public:
+  static constexpr std::size_t most = 65536;
+  static constexpr std::uint32_t none = 0x7FFFFFFF;
+
+  places(std::span<std::byte> scratch, const std::int32_t* indices, std::size_t count) {
+    static_assert(3 * most * sizeof(std::uint32_t) <= cpu::queue::scratch_bytes);
+    const std::size_t size = std::bit_ceil(2 * count);
+    next_ = reinterpret_cast<std::uint32_t*>(scratch.data());
+    std::uint32_t* const table = next_ + most;
+    std::fill_n(table, size, none);
+    for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
+      std::size_t slot = (static_cast<std::uint32_t>(indices[i]) * 0x9E3779B1U >> 7) & (size - 1);
+      while (table[slot] != none && indices[table[slot]] != indices[i]) slot = (slot + 1) & (size - 1);
+      next_[i] = table[slot];
+      if (table[slot] != none) next_[table[slot]] |= again;
+      table[slot] = i;
+    }
+  }
+
+  bool is_first(std::uint32_t place) const { return (next_[place] & again) == 0; }
+  std::uint32_t next(std::uint32_t place) const { return next_[place] & ~again; }
+
+private:
+  static constexpr std::uint32_t again = 0x80000000; // beside the next place: there is one before
+  std::uint32_t* next_;
+};
+
+} // namespace detail
+
+template <class T>
+void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
+                       const T* weight, const std::int32_t* indices) {
+  detail::check_indices(indices, count, vocabulary);
+  detail::for_each_row(
+      queue, count, width,
+      [&](std::size_t i) { std::copy_n(weight + static_cast<std::size_t>(indices[i]) * width, width, output + i * width); },
+      detail::element_part);
+}
+
+// The sums are cut over columns, so that every part adds rows in the same order. Cut over the vocabulary, the parts would
+// have as different an amount of work as words differ in how often they are used.
+template <class T>
+void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
+  using sum = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_elements();
+  detail::for_each_row(
+      queue, vocabulary, width, [&](std::size_t v) { std::fill_n(weight_gradient + v * width, width, sum{0}); },
+      detail::element_part);
+  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns, std::span<std::byte> scratch) {
+    detail::chained_sums<T> sums;
+    for (std::size_t from = 0; from < count; from += detail::places::most) {
+      const std::size_t length = std::min(detail::places::most, count - from);
+      const detail::places of{scratch, indices + from, length};
+      for (std::uint32_t first = 0; first < length; ++first) {
+        if (!of.is_first(first)) continue;
+        const T* const rows = output_gradient + from * width + begin;
+        sum* const to = weight_gradient + static_cast<std::size_t>(indices[from + first]) * width + begin;
+        std::uint32_t at = of.next(first);
+        if (at == detail::places::none) { // most words come once: the sum of one row is that row
+          detail::add_row(to, rows + first * width, columns);
+          continue;
+        }
+        std::copy_n(rows + first * width, columns, sums.chain);
+        for (std::size_t i = 1; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
+          detail::add_row(sums.chain, rows + at * width, columns);
+        if (at == detail::places::none) { // one chain needs no total
+          detail::add_row(to, sums.chain, columns);
+          continue;
+        }
+        detail::start_sums(sums, columns);
+        detail::end_chain(set, sums, columns);
+        while (at != detail::places::none) {
+          detail::start_chain(sums, columns);
+          for (std::size_t i = 0; i < detail::sum_chain && at != detail::places::none; ++i, at = of.next(at))
+            detail::add_row(sums.chain, rows + at * width, columns);
+          detail::end_chain(set, sums, columns);
+        }
+        for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<sum>(sums.total[j]);
+      }
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/embedding/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: rows are added in that type, in ascending order.
+template <detail::narrow_element T>
+void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
+                        accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
+  using wide = accumulated<T>;
+  std::fill_n(weight_gradient, vocabulary * width, wide{0});
+  detail::for_each_strip(queue, count, width, [&](std::size_t begin, std::size_t columns) {
+    for (std::size_t i = 0; i < count; ++i) {
+      wide* const to = weight_gradient + static_cast<std::size_t>(indices[i]) * width + begin;
+      const T* const row = output_gradient + i * width + begin;
+      for (std::size_t j = 0; j < columns; ++j) to[j] += static_cast<wide>(row[j]);
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/gelu/gelu.hpp
+
+namespace cairn {
+
+// y = x P(x), where P(x) = (1 + erf(x / sqrt 2)) / 2 is how much of the normal distribution lies below x:
+// torch's approximate="none" (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). For float it
+// is within 1e-6 relative down to x = -5, where the formula with erf cancels. `count` elements each; the
+// output may lie on the input.
+template <class T>
+void gelu_forward(detail::queue_without_this_op, std::size_t count, T* output, const T* input) = delete;
+
+// dx = dy (P(x) + x p(x)) with p(x) = e^(-x^2/2) / sqrt(2 pi). The input gradient may lie on the output
+// gradient.
+template <class T>
+void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gradient, const T* output_gradient,
+                   const T* input) = delete;
+
+} // namespace cairn
+
+// cairn/ops/gelu/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+struct gelu_element {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& x) const {
+    x *= normal_at(x).below;
+  }
+};
+
+struct gelu_derivative {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x) const {
+    const normal<T> at = normal_at(x);
+    gradient *= at.below + x * at.density;
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
+  detail::elementwise(queue, count, detail::gelu_element{}, std::array{output}, std::array{input});
+}
+
+template <class T>
+void gelu_backward(cpu::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* input) {
+  detail::elementwise(queue, count, detail::gelu_derivative{}, std::array{input_gradient}, std::array{output_gradient, input});
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/group_norm/group_norm.hpp
+
+namespace cairn {
+
+// What is normalized: each sample is `pixels` rows of `channels`, and each group of neighbouring channels of a sample has a mean
+// m and a variance s^2 over its pixels and channels (divided by their number).
+struct channel_groups {
+  std::size_t samples = 0, pixels = 0, channels = 0, groups = 1;
+
+  constexpr std::size_t each() const { return channels / groups; }
+};
+
+// y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He: Group
+// normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. Means and
+// variances of channels are added up in double, of distances from the channel's first pixel, and joined channel by channel.
+template <class T>
+void group_norm_forward(detail::queue_without_this_op, const channel_groups& of, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
+
+// dw = sum over samples and pixels of dy h,  db = the same of dy,             with h = (x - m) r
+// dx = r (g - mean(g) - h mean(g h)),  the means over a group of a sample,    with g = dy w
+//
+// The input gradient may lie on the output gradient. A null gradient of the three is not computed.
+template <class T>
+void group_norm_backward(detail::queue_without_this_op, const channel_groups& of, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) = delete;
+
+} // namespace cairn
+
+// cairn/ops/group_norm/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Number, mean and sum of squared distances from it, which two sets of numbers have together (Chan, Golub, LeVeque: Updating
+// formulae and a pairwise algorithm for computing sample variances, 1979).
+struct moments {
+  double count = 0, mean = 0, squares = 0;
+
+  void join(const moments& other) {
+    const double all = count + other.count, apart = other.mean - mean;
+    squares += other.squares + apart * apart * count * other.count / all;
+    mean += apart * other.count / all;
+    count = all;
+  }
+};
+
+// f(begin, columns) for strips that cover the channels [begin, end).
+template <class F>
+void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
+  for (; begin < end; begin += strip) f(begin, std::min(strip, end - begin));
+}
+
+// slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
+struct group_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
+    gradient = gradient * factor - shift - (x - mean) * slope;
+  }
+};
+
+// Adds up dy and dy (x - m) of one sample, for the channels of a strip.
+template <class T>
+void sum_gradients(instruction_set set, const channel_groups& of, std::size_t sample, std::size_t begin, std::size_t columns,
+                   const T* output_gradient, const T* input, const T* means, double* sums, double* products) {
+  const std::size_t first = sample * of.pixels * of.channels + begin;
+  std::fill_n(sums, columns, 0.0);
+  std::fill_n(products, columns, 0.0);
+  const matrix<const T> dy{output_gradient + first, of.pixels, columns, of.channels};
+  const matrix<const T> x{input + first, of.pixels, columns, of.channels}, center{means, of.pixels, columns, 0};
+  add_rows(set, add_gradients{}, std::array{sums, products}, std::array{dy, x, center});
+}
+
+} // namespace detail
+
+// Samples are cut among threads; what one becomes does not depend on the others.
+template <class T>
+void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
+                        const T* input, const T* weight, const T* bias) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  detail::for_each_row(
+      queue, of.samples, of.pixels * of.channels,
+      [&](std::size_t sample) {
+        const std::size_t first = sample * of.pixels * of.channels;
+        T* const found = statistics + sample * of.groups * 2;
+        detail::moments group;
+        detail::for_each_strip_of(0, of.channels, [&](std::size_t begin, std::size_t columns) {
+          alignas(64) std::array<double, detail::strip> sums{}, squares{};
+          const T* const at = input + first + begin;
+          detail::add_rows(
+              set, detail::add_distances{}, std::array{sums.data(), squares.data()},
+              std::array{matrix<const T>{at, of.pixels, columns, of.channels}, matrix<const T>{at, of.pixels, columns, 0}});
+          const auto count = static_cast<double>(of.pixels);
+          for (std::size_t j = 0; j < columns; ++j) {
+            const double distance = sums[j] / count, squared = squares[j] - distance * sums[j];
+            const detail::moments channel{count, static_cast<double>(at[j]) + distance, squared < 0 ? 0 : squared}; // NaN stays
+            if ((begin + j) % of.each() == 0) group = channel;
+            else group.join(channel);
+            if ((begin + j + 1) % of.each() != 0) continue;
+            T* const of_group = found + (begin + j) / of.each() * 2;
+            of_group[0] = static_cast<T>(group.mean);
+            of_group[1] = static_cast<T>(detail::inverse_deviation(group.squares / group.count, eps));
+          }
+        });
+        detail::for_each_strip_of(0, of.channels, [&](std::size_t begin, std::size_t columns) {
+          detail::strip_of<T> center, factor;
+          for (std::size_t j = 0; j < columns; ++j) {
+            const T* const of_group = found + (begin + j) / of.each() * 2;
+            center.at[j] = of_group[0];
+            factor.at[j] = of_group[1] * weight[begin + j];
+          }
+          for (std::size_t row = 0; row < of.pixels; ++row) {
+            const std::size_t at = first + row * of.channels + begin;
+            detail::run_elements(set, detail::center_and_scale{}, columns, std::array{output + at},
+                                 std::array<const T*, 4>{input + at, center.at, factor.at, bias + begin});
+          }
+        });
+      },
+      detail::element_part);
+}
+
+template <class T>
+void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
+                         accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto of_channel = [&](std::size_t sample, std::size_t channel) {
+    return statistics + (sample * of.groups + channel / of.each()) * 2;
+  };
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  if (weight_gradient != nullptr || bias_gradient != nullptr)
+    detail::for_each_strip(queue, of.samples * of.pixels, of.channels, [&](std::size_t begin, std::size_t columns) {
+      detail::strip_of<T> means;
+      alignas(64) std::array<double, detail::strip> sums, products, dw{}, db{};
+      for (std::size_t sample = 0; sample < of.samples; ++sample) {
+        for (std::size_t j = 0; j < columns; ++j) means.at[j] = of_channel(sample, begin + j)[0];
+        detail::sum_gradients(set, of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
+        for (std::size_t j = 0; j < columns; ++j) {
+          db[j] += sums[j];
+          dw[j] += products[j] * static_cast<double>(of_channel(sample, begin + j)[1]);
+        }
+      }
+      for (std::size_t j = 0; j < columns; ++j) {
+        if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<T>(db[j]);
+        if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<T>(dw[j]);
+      }
+    });
+  if (input_gradient == nullptr) return;
+
+  constexpr std::size_t most = 256; // groups at a time, whose sums are kept beside each other
+  const auto count = static_cast<double>(of.pixels * of.each());
+  const auto sample_gradient = [&](std::size_t sample) {
+    detail::strip_of<T> means, factor, shift, slope;
+    alignas(64) std::array<double, detail::strip> sums, products;
+    for (std::size_t g0 = 0; g0 < of.groups; g0 += most) {
+      const std::size_t begin_channel = g0 * of.each(), end_channel = std::min(of.groups, g0 + most) * of.each();
+      std::array<double, most> of_sums{}, of_products{};
+      detail::for_each_strip_of(begin_channel, end_channel, [&](std::size_t begin, std::size_t columns) {
+        for (std::size_t j = 0; j < columns; ++j) means.at[j] = of_channel(sample, begin + j)[0];
+        detail::sum_gradients(set, of, sample, begin, columns, output_gradient, input, means.at, sums.data(), products.data());
+        for (std::size_t j = 0; j < columns; ++j) {
+          const auto w = static_cast<double>(weight[begin + j]);
+          of_sums[(begin + j) / of.each() - g0] += sums[j] * w;
+          of_products[(begin + j) / of.each() - g0] += products[j] * w;
+        }
+      });
+      detail::for_each_strip_of(begin_channel, end_channel, [&](std::size_t begin, std::size_t columns) {
+        for (std::size_t j = 0; j < columns; ++j) {
+          const std::size_t g = (begin + j) / of.each() - g0;
+          const T* const found = of_channel(sample, begin + j);
+          const auto inverse = static_cast<double>(found[1]);
+          means.at[j] = found[0];
+          factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
+          shift.at[j] = static_cast<T>(inverse * of_sums[g] / count);
+          slope.at[j] = static_cast<T>(inverse * inverse * inverse * of_products[g] / count);
+        }
+        for (std::size_t row = 0; row < of.pixels; ++row) {
+          const std::size_t at = (sample * of.pixels + row) * of.channels + begin;
+          detail::run_elements(
+              set, detail::group_norm_derivative{}, columns, std::array{input_gradient + at},
+              std::array<const T*, 6>{output_gradient + at, input + at, means.at, factor.at, shift.at, slope.at});
+        }
+      });
+    }
+  };
+  detail::for_each_row(queue, of.samples, of.pixels * of.channels, sample_gradient, detail::element_part);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/group_norm/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and rounded
+// once when it is written.
+
+namespace detail {
+
+// Calls f(place, channel) for all elements of one group of a sample.
+template <class F>
+void for_each_of_group(const channel_groups& of, std::size_t group, F&& f) {
+  const std::size_t sample = group / of.groups, begin = group % of.groups * of.each();
+  for (std::size_t row = 0; row < of.pixels; ++row)
+    for (std::size_t c = begin; c < begin + of.each(); ++c) f((sample * of.pixels + row) * of.channels + c, c);
+}
+
+} // namespace detail
+
+template <detail::narrow_element T>
+void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
+                        const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const std::size_t each = of.pixels * of.each();
+  detail::for_each_row(queue, of.samples * of.groups, each, [&](std::size_t group) {
+    double sum = 0, squares = 0;
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) { sum += static_cast<double>(input[at]); });
+    const double mean = sum / static_cast<double>(each);
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t) {
+      const double distance = static_cast<double>(input[at]) - mean;
+      squares += distance * distance;
+    });
+    const auto m = statistics[2 * group] = static_cast<wide>(mean);
+    const auto r = statistics[2 * group + 1] =
+        static_cast<wide>(detail::inverse_deviation(squares / static_cast<double>(each), eps));
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      output[at] =
+          static_cast<T>((static_cast<wide>(input[at]) - m) * (r * static_cast<wide>(weight[c])) + static_cast<wide>(bias[c]));
+    });
+  });
+}
+
+template <detail::narrow_element T>
+void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_gradient, accumulated<T>* weight_gradient,
+                         accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  const bool learns = weight_gradient != nullptr || bias_gradient != nullptr;
+  detail::for_each_row(queue, learns ? of.channels : 0, of.samples * of.pixels, [&](std::size_t c) {
+    double dw = 0, db = 0;
+    for (std::size_t row = 0; row < of.samples * of.pixels; ++row) {
+      const wide* const found = statistics + (row / of.pixels * of.groups + c / of.each()) * 2;
+      const auto dy = static_cast<double>(output_gradient[row * of.channels + c]);
+      dw += dy * static_cast<double>((static_cast<wide>(input[row * of.channels + c]) - found[0]) * found[1]);
+      db += dy;
+    }
+    if (weight_gradient != nullptr) weight_gradient[c] = static_cast<wide>(dw);
+    if (bias_gradient != nullptr) bias_gradient[c] = static_cast<wide>(db);
+  });
+  const std::size_t each = of.pixels * of.each();
+  detail::for_each_row(queue, input_gradient == nullptr ? 0 : of.samples * of.groups, each, [&](std::size_t group) {
+    const wide mean = statistics[2 * group], inverse = statistics[2 * group + 1];
+    double sum = 0, product = 0;
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      const double weighted = static_cast<double>(output_gradient[at]) * static_cast<double>(weight[c]);
+      sum += weighted;
+      product += weighted * static_cast<double>((static_cast<wide>(input[at]) - mean) * inverse);
+    });
+    const auto mean_gradient = static_cast<wide>(sum / static_cast<double>(each));
+    const auto mean_product = static_cast<wide>(product / static_cast<double>(each));
+    detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
+      const wide normal = (static_cast<wide>(input[at]) - mean) * inverse;
+      const wide weighted = static_cast<wide>(output_gradient[at]) * static_cast<wide>(weight[c]);
+      input_gradient[at] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+    });
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/l1/l1.hpp
+
+namespace cairn {
+
+// *loss = sum |y - t| / count                 added up in double
+// output_gradient = sign(y - t) / count       not computed when it is null; may lie on the output
+//
+// sign(0) is 0, as in torch.nn.L1Loss; sign(NaN) is NaN. All are `count` elements; of none the loss is 0.
+template <class T>
+void l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+        const accumulated<T>* targets) = delete;
+
+} // namespace cairn
+
+// cairn/ops/l1/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+struct absolute_error {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    y = absolute(y - target);
+  }
+};
+
+// 0 d is 0 for no distance and NaN for NaN.
+template <class T>
+struct absolute_error_derivative {
+  T share; // 1 / count
+  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+    const T distance = y - target;
+    y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const accumulated<T>* targets) {
+
+  const detail::absolute_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
+  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/layer_norm/layer_norm.hpp
+
+namespace cairn {
+
+// y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
+// features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row; null: not wanted.
+//
+// The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
+// E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
+template <class T>
+void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
+
+// dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
+// dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
+//
+// The input gradient may lie on the output gradient; a null one is not computed.
+template <class T>
+void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) = delete;
+
+} // namespace cairn
+
+// cairn/ops/layer_norm/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct normalize {
+  T mean, inverse;
+  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
+};
+
+// One row's share of the gradients of weight and bias.
+template <class T>
+struct normalize_parameters_derivative {
+  T mean, inverse;
+  [[gnu::always_inline]] inline void operator()(T& weight, T& bias, T gradient, T x) const {
+    weight += gradient * ((x - mean) * inverse);
+    bias += gradient;
+  }
+};
+
+template <class T>
+struct normalize_derivative {
+  T mean, inverse, mean_gradient, mean_product;
+  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T weight) const {
+    const T normal = (x - mean) * inverse;
+    gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
+    const double mean = detail::sum_in_lanes(features, value) / count;
+    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
+      const double distance = static_cast<double>(x[j]) - mean;
+      return distance * distance;
+    });
+    const detail::normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / std::sqrt(square / count + eps))};
+    if (statistics != nullptr) {
+      statistics[2 * row] = f.mean;
+      statistics[2 * row + 1] = f.inverse;
+    }
+    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
+  });
+}
+
+template <class T>
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
+  detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
+    detail::chained_sums<T> dw, db;
+    for (auto* const sums : {&dw, &db}) detail::start_sums(*sums, columns);
+    for (std::size_t row = 0; row < rows;) {
+      for (auto* const sums : {&dw, &db}) detail::start_chain(*sums, columns);
+      for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
+        const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
+        const std::size_t first = row * features + begin;
+        detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
+                             std::array<const T*, 4>{dw.chain, db.chain, output_gradient + first, input + first});
+      }
+      for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+      weight_gradient[begin + j] = static_cast<T>(dw.total[j]);
+      bias_gradient[begin + j] = static_cast<T>(db.total[j]);
+    }
+  });
+  if (input_gradient == nullptr) return;
+
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
+      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+    };
+    const double sum = detail::sum_in_lanes(features, weighted);
+    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
+      return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
+    };
+    const double product = detail::sum_in_lanes(features, projected);
+    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/layer_norm/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and
+// rounded once when it is written.
+
+template <detail::narrow_element T>
+void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+  using wide = accumulated<T>;
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    double sum = 0, squares = 0;
+    for (std::size_t j = 0; j < features; ++j) sum += static_cast<double>(x[j]);
+    for (std::size_t j = 0; j < features; ++j) {
+      const double distance = static_cast<double>(x[j]) - sum / count;
+      squares += distance * distance;
+    }
+    const auto mean = static_cast<wide>(sum / count), inverse = static_cast<wide>(1 / std::sqrt(squares / count + eps));
+    if (statistics != nullptr) {
+      statistics[2 * row] = mean;
+      statistics[2 * row + 1] = inverse;
+    }
+    for (std::size_t j = 0; j < features; ++j)
+      output[row * features + j] =
+          static_cast<T>((static_cast<wide>(x[j]) - mean) * inverse * static_cast<wide>(weight[j]) + static_cast<wide>(bias[j]));
+  });
+}
+
+template <detail::narrow_element T>
+void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                         const accumulated<T>* statistics, const T* weight) {
+  using wide = accumulated<T>;
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  detail::for_each_row(queue, weight_gradient == nullptr ? 0 : features, rows, [&](std::size_t j) {
+    double dw = 0, db = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto dy = static_cast<wide>(output_gradient[row * features + j]);
+      const wide normal = (static_cast<wide>(input[row * features + j]) - statistics[2 * row]) * statistics[2 * row + 1];
+      dw += static_cast<double>(dy * normal);
+      db += static_cast<double>(dy);
+    }
+    weight_gradient[j] = static_cast<wide>(dw);
+    bias_gradient[j] = static_cast<wide>(db);
+  });
+  if (input_gradient == nullptr) return;
+
+  const auto count = static_cast<double>(features);
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const wide mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    double sum = 0, product = 0;
+    for (std::size_t j = 0; j < features; ++j) {
+      const double weighted = static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
+      sum += weighted;
+      product += weighted * static_cast<double>((static_cast<wide>(x[j]) - mean) * inverse);
+    }
+    const auto mean_gradient = static_cast<wide>(sum / count), mean_product = static_cast<wide>(product / count);
+    for (std::size_t j = 0; j < features; ++j) {
+      const wide normal = (static_cast<wide>(x[j]) - mean) * inverse;
+      const wide weighted = static_cast<wide>(dy[j]) * static_cast<wide>(weight[j]);
+      input_gradient[row * features + j] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/max_pool2d/max_pool2d.hpp
+
+namespace cairn {
+
+// Images lie as (batch, height, width, channels). Every element of the output is the greatest in its window, channel by channel;
+// what is beside the image does not count, and a NaN is greater than all. As torch.nn.functional.max_pool2d.
+template <class T>
+void max_pool2d_forward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels, T* output,
+                        const T* input) = delete;
+
+// The gradient of each output goes to the element that it is, to the first of several that are equal, and to the last NaN where
+// there is one; that of an input is the sum over the windows in which it counts, in their order. The windows are looked through
+// once more, as remembering places would take as much memory as the output.
+template <class T>
+void max_pool2d_backward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels,
+                         T* input_gradient, const T* output_gradient, const T* input) = delete;
+
+} // namespace cairn
+
+// cairn/ops/max_pool2d/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// Is a value taken in place of the greatest so far?
+template <class T>
+[[gnu::always_inline]] inline bool is_greater(T value, T best) {
+  return static_cast<int>(value > best) | static_cast<int>(value != value);
+}
+
+struct take_greater {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& best, T value) const {
+    best = blend(is_greater(value, best), value, best);
+  }
+};
+
+// The number of the tap is kept as a T, which counts far enough.
+template <class T>
+struct take_place {
+  T tap;
+  [[gnu::always_inline]] inline void operator()(T& best, T& place, T value) const {
+    const bool taken = is_greater(value, best);
+    place = blend(taken, tap, place);
+    best = blend(taken, value, best);
+  }
+};
+
+template <class T>
+struct add_where_taken {
+  T tap;
+  [[gnu::always_inline]] inline void operator()(T& sum, T gradient, T place) const { sum += blend(place == tap, gradient, T{0}); }
+};
+
+// Calls f(tap, input pixel) for the taps of an output's window that are there, in order. Pixels are counted in one image.
+template <class F>
+void for_each_tap(const window& over, std::size_t output, F&& f) {
+  for (std::size_t i = 0; i < over.y.kernel; ++i) {
+    const std::size_t row = over.y.input(output / over.x.out, i);
+    for (std::size_t j = 0; row < over.y.in && j < over.x.kernel; ++j) {
+      const std::size_t column = over.x.input(output % over.x.out, j);
+      if (column < over.x.in) f(i * over.x.kernel + j, row * over.x.in + column);
+    }
+  }
+}
+
+} // namespace detail
+
+template <class T>
+void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
+                        const T* input) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  detail::for_each_row(queue, samples * over.outputs(), channels * over.taps(), [&](std::size_t pixel) {
+    const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
+    T* const best = output + pixel * channels;
+    bool first = true;
+    detail::for_each_tap(over, pixel % over.outputs(), [&](std::size_t, std::size_t from) {
+      const T* const values = image + from * channels;
+      if (first) std::copy_n(values, channels, best);
+      else detail::run_elements(set, detail::take_greater{}, channels, std::array{best}, std::array<const T*, 2>{best, values});
+      first = false;
+    });
+    if (first) std::fill_n(best, channels, static_cast<T>(-std::numeric_limits<accumulated<T>>::infinity()));
+  });
+}
+
+// Windows overlap, so that an image is cut over its channels only.
+template <class T>
+void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
+                         const T* output_gradient, const T* input) {
+  constexpr std::size_t most = 256; // channels at a time
+  const detail::instruction_set set = detail::widest_for_elements();
+  const std::size_t cuts = (channels + most - 1) / most;
+  const auto work = [&](std::size_t part) {
+    const std::size_t begin = part % cuts * most, count = std::min(most, channels - begin);
+    const T* const image = input + part / cuts * over.inputs() * channels + begin;
+    T* const sums = input_gradient + part / cuts * over.inputs() * channels + begin;
+    for (std::size_t pixel = 0; pixel < over.inputs(); ++pixel) std::fill_n(sums + pixel * channels, count, T{0});
+    alignas(64) T best[most], place[most];
+    for (std::size_t pixel = 0; pixel < over.outputs(); ++pixel) {
+      bool first = true;
+      detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
+        const T* const values = image + from * channels;
+        if (first) {
+          std::copy_n(values, count, best);
+          std::fill_n(place, count, static_cast<T>(tap));
+        } else
+          detail::run_elements(set, detail::take_place<T>{static_cast<T>(tap)}, count, std::array<T*, 2>{best, place},
+                               std::array<const T*, 3>{best, place, values});
+        first = false;
+      });
+      const T* const gradient = output_gradient + (part / cuts * over.outputs() + pixel) * channels + begin;
+      detail::for_each_tap(over, pixel, [&](std::size_t tap, std::size_t from) {
+        T* const to = sums + from * channels;
+        detail::run_elements(set, detail::add_where_taken<T>{static_cast<T>(tap)}, count, std::array{to},
+                             std::array<const T*, 3>{to, gradient, place});
+      });
+    }
+  };
+  detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/max_pool2d/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+// Of elements whose sums are kept in another type: every input looks for the windows in which it counts, so that its sum is
+// made in that type and rounded once. forward compares and adds nothing.
+template <detail::narrow_element T>
+void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
+                         const T* output_gradient, const T* input) {
+  using wide = accumulated<T>;
+  detail::for_each_row(queue, samples * over.inputs(), channels * over.outputs(), [&](std::size_t pixel) {
+    const std::size_t image = pixel / over.inputs();
+    for (std::size_t c = 0; c < channels; ++c) {
+      wide sum = 0;
+      for (std::size_t output = 0; output < over.outputs(); ++output) {
+        bool first = true;
+        wide best = 0;
+        std::size_t place = over.inputs();
+        detail::for_each_tap(over, output, [&](std::size_t, std::size_t from) {
+          const auto value = static_cast<wide>(input[(image * over.inputs() + from) * channels + c]);
+          if (first || detail::is_greater(value, best)) best = value, place = from;
+          first = false;
+        });
+        if (place == pixel % over.inputs())
+          sum += static_cast<wide>(output_gradient[(image * over.outputs() + output) * channels + c]);
+      }
+      input_gradient[pixel * channels + c] = static_cast<T>(sum);
+    }
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/mean_factor/mean_factor.hpp
+
+namespace cairn {
+
+// *factor = 1 / (times k), where k is how many of `count` words are not 0, at least one. Word i is the four numbers from
+// words + i stride on, as write_as_numbers() leaves them (ops/checksum/checksum.hpp).
+//
+// Where work is done later, it makes a mean of a sum over ranks of which the host does not know how many have samples.
+template <class T>
+void mean_factor(detail::queue_without_this_op, double* factor, double times, std::size_t count, const T* words,
+                 std::size_t stride) = delete;
+
+} // namespace cairn
+
+// cairn/ops/mean_factor/cpu.hpp
+
+namespace cairn {
+
+template <class T>
+void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T* const word = words + i * stride;
+    if (word[0] != T(0) || word[1] != T(0) || word[2] != T(0) || word[3] != T(0)) ++found;
+  }
+  *factor = 1.0 / (times * static_cast<double>(found));
+}
+
+} // namespace cairn
 
 // cairn/ops/mean_squared_error/mean_squared_error.hpp
 
@@ -11868,7 +13437,7 @@ struct sum_of_two {
 template <class Queue, class T>
 concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
                                    const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
-                                   const accumulated<T>* sums, const std::int32_t* indices) {
+                                   const accumulated<T>* sums, const std::int32_t* indices, const convolution& how) {
   matmul(queue, to, from, from, transpose::second, then);
   elementwise(queue, count, sum_of_two{}, y, x, x);
   matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
@@ -11887,8 +13456,17 @@ concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const 
   batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
   batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
   batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
   embedding_forward(queue, count, count, count, y, x, indices);
   embedding_backward(queue, count, count, count, sum, x, indices);
+  conv2d_forward(queue, how, count, to, x, x, then);
+  conv2d_input_gradient(queue, how, count, y, from, x, then);
+  conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
+  max_pool2d_forward(queue, how.over, count, count, y, x);
+  max_pool2d_backward(queue, how.over, count, count, y, x, x);
+  avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
+  avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
 };
 
 template <class Queue, class T>
@@ -11907,7 +13485,8 @@ template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
                                     const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
   squared_norm(queue, sum, x, count);
-  clip(queue, sum, sum, 1.0, 1.0);
+  mean_factor(queue, sum, 1.0, count, x, count);
+  clip(queue, sum, sum, 1.0, 1.0, sum);
   checksum(queue, y, x, count);
   sgd(queue, count, y, y, x, of_sgd);
   adam(queue, count, y, y, y, x, of_adam);
@@ -11928,6 +13507,495 @@ template <class Queue, class T>
 concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::computes_layers<Queue, T> &&
                   detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&
                   detail::moves_elements<Queue, accumulated<T>>;
+
+} // namespace cairn
+
+// cairn/comm/communicator.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Stands for the queue of any device where the concepts below have to name one.
+struct queue_of_any_device {
+  static constexpr bool shares_memory = true;
+};
+
+// Whether the host may read and write what lies on the device of this queue. A queue that does not say so is one of the host.
+template <class Queue>
+concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { requires Queue::shares_memory; };
+
+} // namespace detail
+
+// A pending is one call of a communicator that has been started and is not over yet.
+//
+// A type P is a pending, for queues of type Queue, if
+//   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is done
+//      when a function returns, wait blocks the calling thread until the call is over. On a device whose work is done
+//      later, it puts a wait on the queue and may come back before the result is there;
+//   2. p.wait(queue) throws an error if the call failed, and deadline_error if it was not over after the communicator's deadline.
+//      Either way, the span is the caller's again. Where wait comes back early, it throws what is known by then; what fails
+//      later is told by the communicator's check(), and the span belongs to what the queue holds until the queue is done;
+//   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
+//   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
+//      build (not while an exception passes through). It performs no collective, and waits for no other rank.
+//
+// It may have bool over() const: whether wait would return at once. Traces are finer with it.
+//
+// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
+// It must not outlive its span or its communicator.
+template <class P, class Queue = detail::queue_of_any_device>
+concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
+
+namespace detail {
+
+template <class C>
+concept names_itself = requires {
+  { C::name } -> std::convertible_to<std::string_view>;
+};
+template <class C>
+concept knows_its_rank = requires(const C& c) {
+  { c.rank() } -> std::same_as<int>;
+  { c.size() } -> std::same_as<int>;
+};
+template <class C>
+concept knows_its_machine = requires(const C& c) {
+  { c.local_size() } -> std::convertible_to<int>;
+};
+template <class C, class Queue, class T>
+concept sums_spans_of = requires(C& c, Queue& queue, std::span<T> span) {
+  { c.all_reduce(queue, span) } -> pending<Queue>;
+};
+template <class C, class Queue>
+concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) {
+  { c.broadcast(queue, bytes, 0) } -> pending<Queue>;
+};
+
+// What a communicator may have.
+template <class C>
+concept exchanges_bytes = requires(C& c, std::span<const std::byte> own, std::span<std::byte> all) { c.exchange(own, all); };
+template <class C>
+concept checks_calls = requires(C& c) { c.check(); };
+template <class C>
+concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); };
+
+} // namespace detail
+
+// A communicator joins the ranks of one training job. Each rank has an object of its own.
+//
+// A type C is a communicator, for queues of type Queue, if
+//   1. c.rank() is this rank's number, 0 … c.size() - 1, and neither ever changes; C::name is what people call it;
+//   2. c.all_reduce(queue, span) replaces, on every rank, span[i] by the sum over all ranks of their span[i]; the
+//      result has the same bits on every rank. c.broadcast(queue, bytes, root) replaces the bytes by those of `root`;
+//   3. a call reads its span after all that has been put into the queue before it, and returns without waiting for
+//      that or for other ranks. It returns a pending; the span belongs to the communicator until pending.wait(queue);
+//   4. with size() == 1 every call is the identity;
+//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says why; on a device
+//      whose work is done later check() does.
+//
+// It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and roots; and
+// one thread at a time calls it. ddp sees to that.
+//
+// It may have
+//   * void exchange(std::span<const std::byte> own, std::span<std::byte> all): gives every rank the bytes of every rank, in
+//     the host's memory. Those of rank r become all[r * own.size()] and what follows; `all` has size() times as many as
+//     `own`, which lies outside it. It comes back when they are there, and throws what a wait would throw, within the
+//     deadline. All ranks call it, with equally many bytes. It is for a few bytes, before training or between steps.
+//     Without it each rank broadcasts its own, which takes a device whose memory the host shares (Queue::shares_memory);
+//   * void check(): throws what a wait would throw if a call has failed, or has been open for longer than the deadline. It
+//     waits for nothing. Whoever waits for a queue on the host calls it again and again;
+//   * void reserve(std::size_t bytes): no all_reduce of a step will have more bytes than these. A trainer's constructor
+//     calls it once, before the first step, so that a communicator with memory of its own allocates none later;
+//   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
+//     started before is lost;
+//   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
+//     without it they all do;
+//   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other;
+//   * std::string_view called() const: what people call it, where its type stands for several (any_rank.hpp) [name].
+//
+// What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run,
+// threads{2}.run and mpi{}.run take the same body, with loopback::rank or mpi::rank in place of threads::rank. What any_rank.hpp
+// has stands for all of them, in a body that is compiled once.
+//
+// Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
+// has a fixed one says so); service after a failure.
+template <class C, class Queue = detail::queue_of_any_device>
+concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
+                       detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
+
+namespace detail {
+
+// This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to follow each other.
+template <class C>
+int place_here(const C& comm) {
+  if constexpr (requires { int{comm.local_rank()}; }) return comm.local_rank();
+  else if constexpr (knows_its_machine<C>) return comm.rank() % static_cast<int>(comm.local_size());
+  else return comm.rank();
+}
+
+// What people call it.
+template <class C>
+std::string_view name_of_communicator([[maybe_unused]] const C& comm) {
+  if constexpr (requires { std::string_view{comm.called()}; }) return comm.called();
+  else return C::name;
+}
+
+// How many ranks share this rank's machine.
+template <class C>
+std::size_t ranks_here(const C& comm) {
+  if constexpr (knows_its_machine<C>) return static_cast<std::size_t>(comm.local_size());
+  else return static_cast<std::size_t>(comm.size());
+}
+
+} // namespace detail
+
+// What C's all_reduce of a span of T returns: to keep one for each bucket.
+template <class C, class T, class Queue = detail::queue_of_any_device>
+using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
+
+} // namespace cairn
+
+// cairn/comm/checked_communicator.hpp
+
+namespace cairn::detail {
+
+template <class C, class Queue, class T>
+concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all_reduce(queue, span); };
+template <class C, class Queue>
+concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
+
+// Is it made for the memory of the host, and this device has its own?
+template <class C, class Queue>
+constexpr bool works_on_the_host() {
+  if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
+  else return takes_spans_of<C, queue_of_any_device, float>;
+}
+
+// How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
+template <class C, class Queue>
+constexpr int communicator_steps() {
+  if constexpr (!names_itself<C>) return 0;
+  else if constexpr (!knows_its_rank<C>) return 1;
+  else if constexpr (works_on_the_host<C, Queue>()) return 2;
+  else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 3;
+  else if constexpr (!takes_bytes<C, Queue>) return 4;
+  else if constexpr (!communicator<C, Queue>) return 5;
+  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 6;
+  else return 7;
+}
+
+struct communicator_message {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(Checked::steps != 0,
+                  "ddp: this type is no communicator: expected static constexpr std::string_view name = \"...\" and, "
+                  "after it, rank, size, all_reduce and broadcast; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
+                                       "int rank() const and int size() const; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 2,
+                  "ddp: this communicator adds up in the host's memory, and the host cannot reach the memory of this device; "
+                  "take one that is made for the device; see checked_communicator<type, queue>");
+    static_assert(Checked::steps != 3,
+                  "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
+                  "called as all_reduce(queue, std::span<T>) for float and for double; see "
+                  "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 4,
+                  "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
+                  "called as broadcast(queue, std::span<std::byte>, int root); see "
+                  "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 5,
+                  "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
+                  "type with a default constructor and void wait(queue); see "
+                  "checked_communicator<type, queue>");
+    static_assert(Checked::steps != 6,
+                  "ddp: this communicator has no exchange, and cannot broadcast from the host's memory instead, which this "
+                  "device does not share; write void exchange(std::span<const std::byte> own, std::span<std::byte> all), which "
+                  "gives every rank the bytes of all; see checked_communicator<type, queue>");
+    return Checked::is_right;
+  }
+};
+
+// A communicator for queues of type Queue, as the diagnostic of an error (core/explain.hpp) if it is none.
+template <class C, class Queue = queue_of_any_device>
+struct checked_communicator : communicator_message {
+  static constexpr int steps = communicator_steps<C, Queue>();
+  static constexpr bool is_right = steps == 7;
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/exchange.hpp
+
+namespace cairn::detail {
+
+// What a communicator may have or not, for callers that need not know. A job of one rank makes no call here. Bytes are in
+// the host's memory; the queue is that of the device on which the job computes.
+
+inline void check_exchange(std::string_view name, std::size_t own, std::size_t all, int ranks) {
+  if (const std::size_t expected = own * static_cast<std::size_t>(ranks); all != expected)
+    throw input_error(std::string(name) + ": exchange: expected room for the " + std::to_string(own) + " bytes of each of " +
+                      std::to_string(ranks) + " ranks, " + std::to_string(expected) + " bytes, found " + std::to_string(all));
+}
+
+// Gives every rank the bytes of every rank: those of rank r become all[r * own.size()] and what follows. Without exchange()
+// each rank broadcasts its own, one after another: as many calls as there are ranks.
+template <class C, class Queue>
+void exchange(C& comm, [[maybe_unused]] Queue& queue, std::span<const std::byte> own, std::span<std::byte> all) {
+  if (comm.size() == 1) {
+    std::copy(own.begin(), own.end(), all.begin());
+  } else if constexpr (exchanges_bytes<C>) {
+    comm.exchange(own, all);
+  } else if constexpr (queue_shares_memory<Queue>) {
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const std::span<std::byte> part = all.subspan(static_cast<std::size_t>(rank) * own.size(), own.size());
+      if (rank == comm.rank()) std::copy(own.begin(), own.end(), part.begin());
+      auto sent = comm.broadcast(queue, part, rank);
+      sent.wait(queue);
+    }
+  } else {
+    refuse<checked_communicator<C, Queue>>();
+  }
+}
+
+// Every rank's value, in the order of the ranks.
+template <class C, class Queue, class T>
+std::vector<T> of_all_ranks(C& comm, Queue& queue, const T& own) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(static_cast<std::size_t>(comm.size()));
+  exchange(comm, queue, std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
+  return all;
+}
+
+// Replaces these bytes of the host's memory by those of rank `root`. Where the device does not share that memory they are
+// exchanged piece by piece: every rank receives size() times as many as it needs, and sets aside size() pieces. It is for texts
+// and numbers between steps. The rejected alternative, a member that broadcasts on the host, is one more to write, and no step
+// needs it.
+template <class C, class Queue>
+void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (comm.size() == 1 || bytes.empty()) return;
+  if constexpr (queue_shares_memory<Queue>) {
+    auto sent = comm.broadcast(queue, bytes, root);
+    sent.wait(queue);
+  } else {
+    constexpr std::size_t piece = 4096;
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<std::byte> all(ranks * std::min(piece, bytes.size()));
+    while (!bytes.empty()) {
+      const std::size_t count = std::min(piece, bytes.size());
+      exchange(comm, queue, bytes.first(count), std::span(all).first(ranks * count));
+      std::copy_n(all.data() + static_cast<std::size_t>(root) * count, count, bytes.data());
+      bytes = bytes.subspan(count);
+    }
+  }
+}
+
+// Throws if a call of the communicator has failed or is late, and the communicator can tell.
+template <class C>
+void tell_check([[maybe_unused]] C& comm) {
+  if constexpr (checks_calls<C>) comm.check();
+}
+
+// Says how many bytes the largest all_reduce of a step has.
+template <class C>
+void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
+  if constexpr (reserves_bytes<C>) comm.reserve(bytes);
+}
+
+} // namespace cairn::detail
+
+// cairn/comm/any_rank.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// A pending of any communicator. It lies in the object itself: a step allocates nothing.
+template <class Queue>
+class [[nodiscard]] any_ticket {
+public:
+  // What a communicator's pending may need: threads::rank's has 24 bytes, one of fault_injecting around it 32.
+  static constexpr std::size_t room = 48;
+
+  any_ticket() = default;
+  any_ticket(any_ticket&& other) noexcept : calls_(std::exchange(other.calls_, nullptr)) {
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+  }
+  any_ticket& operator=(any_ticket&& other) noexcept {
+    const any_ticket replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    calls_ = std::exchange(other.calls_, nullptr);
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+    return *this;
+  }
+  ~any_ticket() {
+    if (calls_ != nullptr) calls_->destroy(at());
+  }
+
+  // Throws what the pending within throws; either way it is empty afterwards.
+  void wait(Queue& queue) {
+    if (const calls* const known = std::exchange(calls_, nullptr)) known->wait(at(), queue);
+  }
+
+  // Whether wait would return at once. One that cannot tell is open until it is waited for.
+  bool over() const { return calls_ == nullptr || calls_->over(at()); }
+
+  // Takes what `start` returns: it is made in its place, and stays there until this ticket moves.
+  template <class Start>
+  void hold(const Start& start) {
+    using ticket = std::invoke_result_t<const Start&>;
+    static_assert(sizeof(ticket) <= room && alignof(ticket) <= alignof(std::max_align_t),
+                  "any_rank: the pending of this communicator is larger than the room for it; make it a number or a pointer to "
+                  "what the communicator keeps");
+    static_assert(std::is_nothrow_move_constructible_v<ticket>,
+                  "any_rank: the pending of this communicator may throw when it is moved; declare its move constructor noexcept");
+    ::new (at()) ticket(start());
+    calls_ = &calls_of<ticket>;
+  }
+
+private:
+  struct calls {
+    void (*wait)(void*, Queue&); // and destroys
+    bool (*over)(const void*);
+    void (*move)(void* from, void* to) noexcept; // and destroys what was moved from
+    void (*destroy)(void*) noexcept;
+  };
+
+  template <class Ticket>
+  struct of {
+    static Ticket& it(void* at) { return *std::launder(static_cast<Ticket*>(at)); }
+    static void wait(void* at, Queue& queue) {
+      struct last {
+        Ticket& ticket;
+        ~last() { std::destroy_at(&ticket); }
+      } waited{it(at)};
+      waited.ticket.wait(queue);
+    }
+    static bool over([[maybe_unused]] const void* at) {
+      if constexpr (requires(const Ticket& ticket) { bool{ticket.over()}; })
+        return std::launder(static_cast<const Ticket*>(at))->over();
+      else return false;
+    }
+    static void move(void* from, void* to) noexcept {
+      ::new (to) Ticket(std::move(it(from)));
+      std::destroy_at(&it(from));
+    }
+    static void destroy(void* at) noexcept { std::destroy_at(&it(at)); }
+  };
+  template <class Ticket>
+  static constexpr calls calls_of{&of<Ticket>::wait, &of<Ticket>::over, &of<Ticket>::move, &of<Ticket>::destroy};
+
+  void* at() { return bytes_.data(); }
+  const void* at() const { return bytes_.data(); }
+
+  alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
+  const calls* calls_ = nullptr;                                // null: it is empty
+};
+
+} // namespace detail
+
+// A communicator that stands for any other one, which is chosen when the program runs: what trains over it is compiled once and
+// not once for each. It borrows the other one, and can be copied as a pointer can. Inside a body:
+//
+//   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
+//   trainer<ddp<Model, any_rank>, …> train{any, …};
+//
+// Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
+// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, all
+// ranks share a machine, and exchange() broadcasts from each rank in turn.
+//
+// It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
+// Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
+template <class Queue>
+class any_rank_for {
+public:
+  static constexpr std::string_view name = "any_rank";
+  using ticket = detail::any_ticket<Queue>;
+
+  template <communicator<Queue> Inner>
+    requires(!std::same_as<Inner, any_rank_for>)
+  explicit any_rank_for(Inner& inner)
+      : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
+        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  std::string_view called() const { return calls_->called; } // the name of the communicator within
+
+  ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
+  ticket all_reduce(Queue& queue, std::span<double> span) { return started(calls_->sum_double, queue, span); }
+  ticket broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
+    ticket made;
+    calls_->broadcast(inner_, queue, bytes, root, made);
+    return made;
+  }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
+  void check() { calls_->check(inner_); }
+  void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
+  void recover() { calls_->recover(inner_); }
+
+private:
+  struct calls {
+    std::string_view called;
+    void (*sum_float)(void*, Queue&, std::span<float>, ticket&);
+    void (*sum_double)(void*, Queue&, std::span<double>, ticket&);
+    void (*broadcast)(void*, Queue&, std::span<std::byte>, int, ticket&);
+    void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
+    void (*check)(void*);
+    void (*reserve)(void*, std::size_t);
+    void (*recover)(void*);
+  };
+
+  template <class Inner>
+  struct of {
+    static Inner& it(void* inner) { return *static_cast<Inner*>(inner); }
+    template <class T>
+    static void sum(void* inner, Queue& queue, std::span<T> span, ticket& made) {
+      made.hold([&] { return it(inner).all_reduce(queue, span); });
+    }
+    static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
+      made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
+    }
+    // Broadcasts need a queue, and there is none here: what is told to be one of the host, with nothing in it, serves.
+    static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
+      detail::queue_of_any_device host;
+      static_assert(
+          detail::exchanges_bytes<Inner> || communicator<Inner>,
+          "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
+          "exchange(std::span<const std::byte> own, std::span<std::byte> all), which gives every rank the bytes of all");
+      detail::check_exchange(Inner::name, own.size(), all.size(), it(inner).size());
+      detail::exchange(it(inner), host, own, all);
+    }
+    static void check(void* inner) { detail::tell_check(it(inner)); }
+    static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
+    static void recover([[maybe_unused]] void* inner) {
+      if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
+    }
+  };
+  template <class Inner>
+  static constexpr calls calls_of{Inner::name,
+                                  &of<Inner>::template sum<float>,
+                                  &of<Inner>::template sum<double>,
+                                  &of<Inner>::broadcast,
+                                  &of<Inner>::exchange,
+                                  &of<Inner>::check,
+                                  &of<Inner>::reserve,
+                                  &of<Inner>::recover};
+
+  template <class T>
+  ticket started(void (*sum)(void*, Queue&, std::span<T>, ticket&), Queue& queue, std::span<T> span) {
+    ticket made;
+    sum(inner_, queue, span, made);
+    return made;
+  }
+
+  void* inner_;
+  const calls* calls_;
+  int rank_, size_, local_rank_, local_size_;
+};
+
+using any_rank = any_rank_for<cpu::queue>;
 
 } // namespace cairn
 
@@ -12168,421 +14236,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/comm/communicator.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// Stands for the queue of any device where the concepts below have to name one.
-struct queue_of_any_device {
-  static constexpr bool shares_memory = true;
-};
-
-// Whether the host may read and write what lies on the device of this queue. A queue that does not say so is one of the host.
-template <class Queue>
-concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { requires Queue::shares_memory; };
-
-} // namespace detail
-
-// A pending is one call of a communicator that has been started and is not over yet.
-//
-// A type P is a pending, for queues of type Queue, if
-//   1. p.wait(queue) makes what is put into the queue afterwards see the result. On a device whose work is done
-//      when a function returns, wait blocks the calling thread until the call is over. On a device whose work is done
-//      later, it puts a wait on the queue and may come back before the result is there;
-//   2. p.wait(queue) throws an error if the call failed, and deadline_error if it was not over after the communicator's deadline.
-//      Either way, the span is the caller's again. Where wait comes back early, it throws what is known by then; what fails
-//      later is told by the communicator's check(), and the span belongs to what the queue holds until the queue is done;
-//   3. it is made empty by default, by being moved from, and by wait; wait on an empty pending returns at once;
-//   4. the destructor of one that is not empty has found a mistake of its owner: it stops the program in a debug
-//      build (not while an exception passes through). It performs no collective, and waits for no other rank.
-//
-// It may have bool over() const: whether wait would return at once. Traces are finer with it.
-//
-// Not required: that it can be waited for on another thread than the one that started the call, that it can be copied.
-// It must not outlive its span or its communicator.
-template <class P, class Queue = detail::queue_of_any_device>
-concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
-
-namespace detail {
-
-template <class C>
-concept names_itself = requires {
-  { C::name } -> std::convertible_to<std::string_view>;
-};
-template <class C>
-concept knows_its_rank = requires(const C& c) {
-  { c.rank() } -> std::same_as<int>;
-  { c.size() } -> std::same_as<int>;
-};
-template <class C>
-concept knows_its_machine = requires(const C& c) {
-  { c.local_size() } -> std::convertible_to<int>;
-};
-template <class C, class Queue, class T>
-concept sums_spans_of = requires(C& c, Queue& queue, std::span<T> span) {
-  { c.all_reduce(queue, span) } -> pending<Queue>;
-};
-template <class C, class Queue>
-concept broadcasts_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) {
-  { c.broadcast(queue, bytes, 0) } -> pending<Queue>;
-};
-
-// What a communicator may have.
-template <class C>
-concept exchanges_bytes = requires(C& c, std::span<const std::byte> own, std::span<std::byte> all) { c.exchange(own, all); };
-template <class C>
-concept checks_calls = requires(C& c) { c.check(); };
-template <class C>
-concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); };
-
-} // namespace detail
-
-// A communicator joins the ranks of one training job. Each rank has an object of its own.
-//
-// A type C is a communicator, for queues of type Queue, if
-//   1. c.rank() is this rank's number, 0 … c.size() - 1, and neither ever changes; C::name is what people call it;
-//   2. c.all_reduce(queue, span) replaces, on every rank, span[i] by the sum over all ranks of their span[i]; the
-//      result has the same bits on every rank. c.broadcast(queue, bytes, root) replaces the bytes by those of `root`;
-//   3. a call reads its span after all that has been put into the queue before it, and returns without waiting for
-//      that or for other ranks. It returns a pending; the span belongs to the communicator until pending.wait(queue);
-//   4. with size() == 1 every call is the identity;
-//   5. when a rank fails, leaves or is late, a wait on every other rank throws within the deadline, and says why; on a device
-//      whose work is done later check() does.
-//
-// It may rely on this: all ranks make the same calls in the same order, with equal sizes, element types and roots; and
-// one thread at a time calls it. ddp sees to that.
-//
-// It may have
-//   * void exchange(std::span<const std::byte> own, std::span<std::byte> all): gives every rank the bytes of every rank, in
-//     the host's memory. Those of rank r become all[r * own.size()] and what follows; `all` has size() times as many as
-//     `own`, which lies outside it. It comes back when they are there, and throws what a wait would throw, within the
-//     deadline. All ranks call it, with equally many bytes. It is for a few bytes, before training or between steps.
-//     Without it each rank broadcasts its own, which takes a device whose memory the host shares (Queue::shares_memory);
-//   * void check(): throws what a wait would throw if a call has failed, or has been open for longer than the deadline. It
-//     waits for nothing. Whoever waits for a queue on the host calls it again and again;
-//   * void reserve(std::size_t bytes): no all_reduce of a step will have more bytes than these. A trainer's constructor
-//     calls it once, before the first step, so that a communicator with memory of its own allocates none later;
-//   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
-//     started before is lost;
-//   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
-//     without it they all do;
-//   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to follow each other.
-//
-// What makes ranks has run(body), which calls the body with each rank's communicator, a `rank` of it: loopback{}.run and
-// threads{2}.run take the same body, with loopback::rank in place of threads::rank.
-//
-// Not required: averaging (ddp divides); an order in which pendings are over; an order of summation (a communicator that
-// has a fixed one says so); service after a failure.
-template <class C, class Queue = detail::queue_of_any_device>
-concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
-                       detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
-
-namespace detail {
-
-// This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to follow each other.
-template <class C>
-int place_here(const C& comm) {
-  if constexpr (requires { int{comm.local_rank()}; }) return comm.local_rank();
-  else if constexpr (knows_its_machine<C>) return comm.rank() % static_cast<int>(comm.local_size());
-  else return comm.rank();
-}
-
-// How many ranks share this rank's machine.
-template <class C>
-std::size_t ranks_here(const C& comm) {
-  if constexpr (knows_its_machine<C>) return static_cast<std::size_t>(comm.local_size());
-  else return static_cast<std::size_t>(comm.size());
-}
-
-} // namespace detail
-
-// What C's all_reduce of a span of T returns: to keep one for each bucket.
-template <class C, class T, class Queue = detail::queue_of_any_device>
-using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
-
-} // namespace cairn
-
-// cairn/comm/checked_communicator.hpp
-
-namespace cairn::detail {
-
-template <class C, class Queue, class T>
-concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all_reduce(queue, span); };
-template <class C, class Queue>
-concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
-
-// Is it made for the memory of the host, and this device has its own?
-template <class C, class Queue>
-constexpr bool works_on_the_host() {
-  if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
-  else return takes_spans_of<C, queue_of_any_device, float>;
-}
-
-// How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
-template <class C, class Queue>
-constexpr int communicator_steps() {
-  if constexpr (!names_itself<C>) return 0;
-  else if constexpr (!knows_its_rank<C>) return 1;
-  else if constexpr (works_on_the_host<C, Queue>()) return 2;
-  else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 3;
-  else if constexpr (!takes_bytes<C, Queue>) return 4;
-  else if constexpr (!communicator<C, Queue>) return 5;
-  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 6;
-  else return 7;
-}
-
-struct communicator_message {
-  template <class Checked>
-  static constexpr bool right() {
-    static_assert(Checked::steps != 0,
-                  "ddp: this type is no communicator: expected static constexpr std::string_view name = \"...\" and, "
-                  "after it, rank, size, all_reduce and broadcast; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
-                                       "int rank() const and int size() const; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 2,
-                  "ddp: this communicator adds up in the host's memory, and the host cannot reach the memory of this device; "
-                  "take one that is made for the device; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 3,
-                  "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
-                  "called as all_reduce(queue, std::span<T>) for float and for double; see "
-                  "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 4,
-                  "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
-                  "called as broadcast(queue, std::span<std::byte>, int root); see "
-                  "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 5,
-                  "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
-                  "type with a default constructor and void wait(queue); see "
-                  "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 6,
-                  "ddp: this communicator has no exchange, and cannot broadcast from the host's memory instead, which this "
-                  "device does not share; write void exchange(std::span<const std::byte> own, std::span<std::byte> all), which "
-                  "gives every rank the bytes of all; see checked_communicator<type, queue>");
-    return Checked::is_right;
-  }
-};
-
-// A communicator for queues of type Queue, as the diagnostic of an error (core/explain.hpp) if it is none.
-template <class C, class Queue = queue_of_any_device>
-struct checked_communicator : communicator_message {
-  static constexpr int steps = communicator_steps<C, Queue>();
-  static constexpr bool is_right = steps == 7;
-};
-
-} // namespace cairn::detail
-
-// cairn/comm/exchange.hpp
-
-namespace cairn::detail {
-
-// What a communicator may have or not, for callers that need not know. A job of one rank makes no call here. Bytes are in
-// the host's memory; the queue is that of the device on which the job computes.
-
-inline void check_exchange(std::string_view name, std::size_t own, std::size_t all, int ranks) {
-  if (const std::size_t expected = own * static_cast<std::size_t>(ranks); all != expected)
-    throw input_error(std::string(name) + ": exchange: expected room for the " + std::to_string(own) + " bytes of each of " +
-                      std::to_string(ranks) + " ranks, " + std::to_string(expected) + " bytes, found " + std::to_string(all));
-}
-
-// Gives every rank the bytes of every rank: those of rank r become all[r * own.size()] and what follows. Without exchange()
-// each rank broadcasts its own, one after another: as many calls as there are ranks.
-template <class C, class Queue>
-void exchange(C& comm, [[maybe_unused]] Queue& queue, std::span<const std::byte> own, std::span<std::byte> all) {
-  if (comm.size() == 1) {
-    std::copy(own.begin(), own.end(), all.begin());
-  } else if constexpr (exchanges_bytes<C>) {
-    comm.exchange(own, all);
-  } else if constexpr (queue_shares_memory<Queue>) {
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      const std::span<std::byte> part = all.subspan(static_cast<std::size_t>(rank) * own.size(), own.size());
-      if (rank == comm.rank()) std::copy(own.begin(), own.end(), part.begin());
-      auto sent = comm.broadcast(queue, part, rank);
-      sent.wait(queue);
-    }
-  } else {
-    refuse<checked_communicator<C, Queue>>();
-  }
-}
-
-// Every rank's value, in the order of the ranks.
-template <class C, class Queue, class T>
-std::vector<T> of_all_ranks(C& comm, Queue& queue, const T& own) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all(static_cast<std::size_t>(comm.size()));
-  exchange(comm, queue, std::as_bytes(std::span{&own, 1}), std::as_writable_bytes(std::span{all}));
-  return all;
-}
-
-// Replaces these bytes of the host's memory by those of rank `root`. Where the device does not share that memory they are
-// exchanged piece by piece: every rank receives size() times as many as it needs, and sets aside size() pieces. It is for texts
-// and numbers between steps. The rejected alternative, a member that broadcasts on the host, is one more to write, and no step
-// needs it.
-template <class C, class Queue>
-void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
-  if (comm.size() == 1 || bytes.empty()) return;
-  if constexpr (queue_shares_memory<Queue>) {
-    auto sent = comm.broadcast(queue, bytes, root);
-    sent.wait(queue);
-  } else {
-    constexpr std::size_t piece = 4096;
-    const auto ranks = static_cast<std::size_t>(comm.size());
-    std::vector<std::byte> all(ranks * std::min(piece, bytes.size()));
-    while (!bytes.empty()) {
-      const std::size_t count = std::min(piece, bytes.size());
-      exchange(comm, queue, bytes.first(count), std::span(all).first(ranks * count));
-      std::copy_n(all.data() + static_cast<std::size_t>(root) * count, count, bytes.data());
-      bytes = bytes.subspan(count);
-    }
-  }
-}
-
-// Throws if a call of the communicator has failed or is late, and the communicator can tell.
-template <class C>
-void tell_check([[maybe_unused]] C& comm) {
-  if constexpr (checks_calls<C>) comm.check();
-}
-
-// Says how many bytes the largest all_reduce of a step has.
-template <class C>
-void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
-  if constexpr (reserves_bytes<C>) comm.reserve(bytes);
-}
-
-} // namespace cairn::detail
-
-// cairn/comm/fault_injecting.hpp
-
-namespace cairn {
-
-// What goes wrong on one rank, and in which of its calls (from 0).
-struct injected_fault {
-  enum class kind : unsigned char {
-    none,
-    late,           // the call starts after `delay`
-    fails_to_start, // the call throws and is never started
-    fails_in_wait,  // the call is started, and its wait throws
-    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
-  };
-
-  kind what = kind::none;
-  std::uint64_t call = 0;
-  std::chrono::milliseconds delay{0};
-};
-
-// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
-// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
-//
-//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
-//   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
-template <class Inner>
-class fault_injecting {
-public:
-  static constexpr std::string_view name = Inner::name;
-
-  // A pending around a pending.
-  template <class Ticket>
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
-    ticket& operator=(ticket&& other) noexcept {
-      inner_ = std::move(other.inner_);
-      fails_ = std::exchange(other.fails_, false);
-      return *this;
-    }
-    ~ticket() = default;
-
-    template <class Queue>
-    void wait(Queue& queue) {
-      if (!fails_) return inner_.wait(queue);
-      fails_ = false;
-      const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw_in_wait();
-    }
-
-  private:
-    friend class fault_injecting;
-    ticket(Ticket inner, bool fails) : inner_(std::move(inner)), fails_(fails) {}
-
-    Ticket inner_{};
-    bool fails_ = false;
-  };
-
-  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
-
-  int rank() const { return inner_.rank(); }
-  int size() const { return inner_.size(); }
-  int local_size() const
-    requires detail::knows_its_machine<Inner>
-  {
-    return inner_.local_size();
-  }
-
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, float>
-  auto all_reduce(Queue& queue, std::span<float> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, double>
-  auto all_reduce(Queue& queue, std::span<double> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::broadcasts_bytes<Inner, Queue>
-  auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
-    return started([&] { return inner_.broadcast(queue, bytes, root); });
-  }
-
-  // A call like the others, and waited for in it.
-  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
-    requires detail::exchanges_bytes<Inner>
-  {
-    const injected_fault::kind now = next();
-    inner_.exchange(own, all);
-    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
-  }
-  void check() {
-    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
-    detail::tell_check(inner_);
-  }
-  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
-
-  void recover()
-    requires requires(Inner& inner) { inner.recover(); }
-  {
-    inner_.recover();
-    failed_ = false;
-  }
-
-private:
-  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
-
-  // What goes wrong in the call that begins; after the delay, if it is late.
-  injected_fault::kind next() {
-    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
-    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
-    if (now == injected_fault::kind::fails_to_start)
-      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
-    if (now == injected_fault::kind::fails_later) failed_ = true;
-    return now;
-  }
-  template <class Start>
-  auto started(const Start& start) {
-    const injected_fault::kind now = next();
-    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
-  }
-
-  Inner& inner_;
-  injected_fault planned_;
-  std::uint64_t calls_ = 0;
-  bool failed_ = false; // and only check() says so
-};
-
-} // namespace cairn
-
 // cairn/comm/launch_variables.hpp
 
 namespace cairn {
@@ -12794,6 +14447,9 @@ struct launch {
   std::string address{}; // of the process that the others can meet at, empty if not known
   std::optional<int> port{};
   launcher by = launcher::none; // that told the rank
+
+  // For the beginning of an error message: "rank 2 of 4: " of a process among several, else nothing.
+  std::string speaker() const { return size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": "; }
 
   struct options {
     // How many ranks the program was told to train with. They are threads of the process if there is one process only, and must
@@ -13580,6 +15236,354 @@ private:
 
 } // namespace cairn
 
+// cairn/comm/chosen_ranks.hpp
+
+namespace cairn {
+
+// In place of mpi in a program that was built without it: one process is all there is.
+struct no_processes {};
+
+namespace detail {
+
+enum class rank_maker { loopback, threads, processes };
+
+// What makes the ranks of this job, and how many.
+struct rank_choice {
+  rank_maker by = rank_maker::loopback;
+  int ranks = 1;
+};
+
+struct rank_wishes {
+  std::string communicator{}; // a word, or empty: by the launcher and the number of ranks
+  std::optional<int> ranks{}; // as many, or an error
+  int otherwise = 1;          // as many where nothing says it
+  bool has_processes = false; // whether the program can make ranks of processes
+};
+
+// What fits the launcher and the wishes, or an input_error with what contradicts what. `launch` has refused already that
+// several processes were started and another number of ranks is wished for.
+inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
+  const std::string& word = wish.communicator;
+  const auto refuse = [](const std::string& text) { throw input_error("chosen_ranks: " + text); };
+  const auto count = [](int n, const std::string& what) { return std::to_string(n) + " " + what; };
+  if (!word.empty() && word != "loopback" && word != "threads" && word != "mpi")
+    refuse("the communicator cannot be " + word + ": expected loopback, threads or mpi");
+  if (wish.ranks && *wish.ranks < 1) refuse("the number of ranks is " + std::to_string(*wish.ranks) + ", but must be 1 or more");
+
+  const std::string started = std::string(launcher_name(here.by)) + " started " + count(here.size, "processes");
+  const std::string without = "this program was built without MPI; link it with the CMake target cairn::mpi";
+  if (here.size > 1) {
+    if (word == "loopback" || word == "threads")
+      refuse(started + ", and the communicator " + word +
+             " joins none: each would train alone, and all of them the same; expected "
+             "the communicator mpi, or one process");
+    if (!wish.has_processes)
+      refuse(started + ", which only the communicator mpi joins, and " + without +
+             ", or start one process, with ranks that are threads");
+    return {rank_maker::processes, here.size};
+  }
+  if (word == "mpi") {
+    if (!wish.has_processes) refuse("the communicator cannot be mpi, as " + without);
+    if (wish.ranks.value_or(1) > 1)
+      refuse(count(*wish.ranks, "ranks") +
+             " by mpi are as many processes, and this is the only one; start the program with mpirun -np " +
+             std::to_string(*wish.ranks));
+    return {rank_maker::processes, 1};
+  }
+  if (word == "loopback") {
+    if (wish.ranks.value_or(1) > 1)
+      refuse("the communicator loopback is one rank alone, and the program was told to train with " +
+             count(*wish.ranks, "ranks") + "; expected threads or mpi");
+    return {rank_maker::loopback, 1};
+  }
+  const int ranks = wish.ranks.value_or(wish.otherwise);
+  return {ranks > 1 || word == "threads" ? rank_maker::threads : rank_maker::loopback, ranks};
+}
+
+} // namespace detail
+
+// The ranks of a job, of the kind that is chosen when the program starts: one body, compiled once, runs over all of them.
+//
+//   chosen_ranks<mpi> ranks(count, words, {.communicator = word, .ranks = 4}); // what main was called with
+//   ranks.run([&](any_rank& rank) { trainer<ddp<Model, any_rank>, …> train{rank, …}; … });
+//
+// Several processes of a launcher are ranks of Processes, which is mpi; else several ranks are threads of this process; else it
+// is one rank, loopback. A word that is given must agree with the launcher: whatever contradicts is an input_error. Processes
+// are joined by the constructor, and not by each run: MPI begins once in a process. Without a Processes no MPI is needed. Under a
+// launcher that `launch` does not know the word mpi has to be given.
+//
+// What may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The others learn
+// of an exception between two runs when their deadline is over, and not before.
+template <class Processes = no_processes>
+class chosen_ranks {
+public:
+  using rank = any_rank;
+
+  struct options {
+    std::string communicator{};                 // loopback, threads or mpi [what fits the launcher and the number]
+    std::optional<int> ranks{};                 // [as many as the launcher started, else `otherwise`]
+    int otherwise = 1;                          // ranks of a program that is started without a launcher and told nothing
+    std::chrono::milliseconds deadline{30'000}; // how long a wait for other ranks lasts at most
+  };
+
+  chosen_ranks(int count, const char* const* words, const options& given = {})
+      : chosen_ranks(launch::of_process(count, words, {.ranks = given.ranks}), given) {}
+  chosen_ranks(const launch& here, const options& given = {})
+      : choice_(detail::choose_ranks(here, wishes_of(given))), here_(here), deadline_(given.deadline) {
+    if constexpr (has_processes)
+      if (choice_.by == detail::rank_maker::processes) join();
+  }
+
+  int size() const { return choice_.ranks; }     // ranks, in all processes
+  const launch& here() const { return here_; }   // which process this is
+  bool first() const { return here_.rank == 0; } // the process of rank 0, which speaks for all and writes files
+
+  // What joins them.
+  std::string_view called() const {
+    if constexpr (has_processes)
+      if (joined_) return Processes::rank::name;
+    return choice_.by == detail::rank_maker::threads ? threads::rank::name : loopback::rank::name;
+  }
+
+  // "4 ranks by threads"
+  std::string text() const { return std::to_string(size()) + (size() == 1 ? " rank by " : " ranks by ") + std::string(called()); }
+
+  // Calls the body once for each rank of this process, as run() of loopback, threads and mpi does. It can be called again.
+  template <std::invocable<any_rank&> Body>
+  void run(Body&& body) {
+    using called = std::remove_reference_t<Body>;
+    run_over([](void* it, any_rank& self) { (*static_cast<called*>(it))(self); },
+             const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+  }
+
+private:
+  static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+
+  // Behind a pointer, so that threads and Processes are compiled once whatever bodies there are. std::function would do the same,
+  // and its header takes the compiler a third of a second.
+  void run_over(void (*call)(void*, any_rank&), void* body) {
+    const auto as_any = [call, body](auto& inner) {
+      any_rank self(inner);
+      call(body, self);
+    };
+    if constexpr (has_processes)
+      if (joined_) return static_cast<void>(joined_->run(as_any));
+    if (choice_.by == detail::rank_maker::threads) threads{choice_.ranks, {.deadline = deadline_}}.run(as_any);
+    else loopback{}.run(as_any);
+  }
+
+  static detail::rank_wishes wishes_of(const options& given) {
+    detail::rank_wishes wishes; // field by field: nvcc 13 makes a comma operator of a list of them in a template
+    wishes.communicator = given.communicator;
+    wishes.ranks = given.ranks;
+    wishes.otherwise = given.otherwise;
+    wishes.has_processes = has_processes;
+    return wishes;
+  }
+
+  // A launcher that `launch` does not know tells its numbers to MPI alone; the word mpi was the only sign of it.
+  void join() {
+    joined_.emplace(typename Processes::options{.deadline = deadline_});
+    if (joined_->size() == choice_.ranks) return;
+    choice_.ranks = here_.size = joined_->size();
+    joined_->run([this](auto& self) { here_.rank = self.rank(); });
+  }
+
+  detail::rank_choice choice_;
+  launch here_;
+  std::chrono::milliseconds deadline_;
+  std::optional<Processes> joined_; // empty, but where processes are joined
+};
+
+} // namespace cairn
+
+// cairn/comm/fault_injecting.hpp
+
+namespace cairn {
+
+// What goes wrong on one rank, and in which of its calls (from 0).
+struct injected_fault {
+  enum class kind : unsigned char {
+    none,
+    late,           // the call starts after `delay`
+    fails_to_start, // the call throws and is never started
+    fails_in_wait,  // the call is started, and its wait throws
+    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
+  };
+
+  kind what = kind::none;
+  std::uint64_t call = 0;
+  std::chrono::milliseconds delay{0};
+};
+
+// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
+// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
+//
+//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
+//   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
+template <class Inner>
+class fault_injecting {
+public:
+  static constexpr std::string_view name = Inner::name;
+
+  // A pending around a pending.
+  template <class Ticket>
+  class [[nodiscard]] ticket {
+  public:
+    ticket() = default;
+    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
+    ticket& operator=(ticket&& other) noexcept {
+      inner_ = std::move(other.inner_);
+      fails_ = std::exchange(other.fails_, false);
+      return *this;
+    }
+    ~ticket() = default;
+
+    template <class Queue>
+    void wait(Queue& queue) {
+      if (!fails_) return inner_.wait(queue);
+      fails_ = false;
+      const Ticket abandoned(std::move(inner_)); // the exception destroys it
+      throw_in_wait();
+    }
+
+  private:
+    friend class fault_injecting;
+    ticket(Ticket inner, bool fails) : inner_(std::move(inner)), fails_(fails) {}
+
+    Ticket inner_{};
+    bool fails_ = false;
+  };
+
+  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
+
+  int rank() const { return inner_.rank(); }
+  int size() const { return inner_.size(); }
+  int local_size() const
+    requires detail::knows_its_machine<Inner>
+  {
+    return inner_.local_size();
+  }
+
+  template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, float>
+  auto all_reduce(Queue& queue, std::span<float> span) {
+    return started([&] { return inner_.all_reduce(queue, span); });
+  }
+  template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, double>
+  auto all_reduce(Queue& queue, std::span<double> span) {
+    return started([&] { return inner_.all_reduce(queue, span); });
+  }
+  template <class Queue>
+    requires detail::broadcasts_bytes<Inner, Queue>
+  auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
+    return started([&] { return inner_.broadcast(queue, bytes, root); });
+  }
+
+  // A call like the others, and waited for in it.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
+    requires detail::exchanges_bytes<Inner>
+  {
+    const injected_fault::kind now = next();
+    inner_.exchange(own, all);
+    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
+  }
+  void check() {
+    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
+    detail::tell_check(inner_);
+  }
+  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
+
+  void recover()
+    requires requires(Inner& inner) { inner.recover(); }
+  {
+    inner_.recover();
+    failed_ = false;
+  }
+
+private:
+  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
+
+  // What goes wrong in the call that begins; after the delay, if it is late.
+  injected_fault::kind next() {
+    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
+    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
+    if (now == injected_fault::kind::fails_to_start)
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
+    if (now == injected_fault::kind::fails_later) failed_ = true;
+    return now;
+  }
+  template <class Start>
+  auto started(const Start& start) {
+    const injected_fault::kind now = next();
+    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
+  }
+
+  Inner& inner_;
+  injected_fault planned_;
+  std::uint64_t calls_ = 0;
+  bool failed_ = false; // and only check() says so
+};
+
+} // namespace cairn
+
+// cairn/comm/termination.hpp
+
+namespace cairn::detail {
+
+// SIGTERM as a job's communicator sees it. A launcher sends it to all ranks when one is lost, and the process should still say in
+// which call that was. The handler notes it and rings a bell; a second SIGTERM ends the process at once.
+struct termination {
+  std::atomic<bool> arrived{false};
+  std::atomic<sem_t*> bell{nullptr}; // sem_post is one of the few calls that a handler may make
+
+  static termination& of_process() {
+    static termination one;
+    return one;
+  }
+  static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<sem_t*>::is_always_lock_free);
+};
+
+inline void on_termination(int) {
+  termination& t = termination::of_process();
+  t.arrived.store(true);
+  if (sem_t* const bell = t.bell.load()) ::sem_post(bell);
+}
+
+// Notes SIGTERM while it lives, where the program leaves that signal at its default.
+class termination_notice {
+public:
+  explicit termination_notice(sem_t& bell) {
+    termination::of_process().bell.store(&bell); // made before a handler may ask for it
+    struct sigaction own{};
+    own.sa_handler = &on_termination;
+    own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    ::sigemptyset(&own.sa_mask);
+    is_ours_ =
+        ::sigaction(SIGTERM, nullptr, &before_) == 0 && before_.sa_handler == SIG_DFL && ::sigaction(SIGTERM, &own, nullptr) == 0;
+  }
+  termination_notice(const termination_notice&) = delete;
+  termination_notice& operator=(const termination_notice&) = delete;
+  ~termination_notice() {
+    if (is_ours_) ::sigaction(SIGTERM, &before_, nullptr);
+    termination::of_process().bell.store(nullptr);
+  }
+
+  static bool arrived() { return termination::of_process().arrived.load(); }
+  // Ends the process as SIGTERM does by default.
+  [[noreturn]] static void end_process() {
+    std::signal(SIGTERM, SIG_DFL);
+    for (;;) std::raise(SIGTERM);
+  }
+
+private:
+  bool is_ours_ = false;
+  struct sigaction before_{};
+};
+
+} // namespace cairn::detail
+
 // cairn/layer/layer.hpp
 
 namespace cairn {
@@ -13697,28 +15701,226 @@ concept layer = requires(const arguments& in) {
 
 } // namespace cairn
 
+// cairn/layer/adaptive_avg_pool2d.hpp
+
+namespace cairn {
+
+// An image of any extents as one of Height by Width, each element the mean of its part, channel by channel, as
+// torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
+template <std::size_t Height, std::size_t Width = Height>
+struct AdaptiveAvgPool2d {
+  static_assert(Height > 0 && Width > 0,
+                "AdaptiveAvgPool2d: it makes an image of at least one pixel; write AdaptiveAvgPool2d<1>");
+
+  static constexpr reads backward_reads = reads::nothing;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 3 && in[0].size() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return {Height, Width, in[0].last()}; }
+  // As if no parts overlapped.
+  static constexpr work flops(const arguments& in) {
+    return {in[0].size() + outputs(in).size(), 2 * in[0].size(), 2 * in[0].size()};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    avg_pool2d_forward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    avg_pool2d_backward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
+                        call.output_gradients[0]);
+  }
+
+private:
+  static constexpr window on(const tensor& images) {
+    window over;
+    over.y.in = images[0], over.x.in = images[1];
+    over.y.out = Height, over.x.out = Width;
+    return over;
+  }
+};
+
+} // namespace cairn
+
+// cairn/layer/window_options.hpp
+
+// The options of layers whose window goes over images, by torch's names, in any order:
+//
+//   Conv2d<64, 128, 3, stride<2>, padding<1>, no_bias>
+//
+// Of two numbers the first is for the height, the second for the width; one number is for both.
+namespace cairn {
+
+template <std::size_t Height, std::size_t Width = Height>
+struct stride {};
+template <std::size_t Height, std::size_t Width = Height>
+struct padding {};
+template <std::size_t Height, std::size_t Width = Height>
+struct dilation {};
+// The width of a kernel that is not as wide as high: Conv2d<16, 33, 3, kernel_width<5>> is torch's kernel_size=(3, 5).
+template <std::size_t Width>
+struct kernel_width {};
+template <std::size_t Count>
+struct groups {};
+struct no_bias {};              // bias=False
+struct ceil_mode {};            // ceil_mode=True
+struct no_count_include_pad {}; // count_include_pad=False
+
+namespace detail {
+
+// Which options there are, as a set.
+inline constexpr unsigned stride_option = 1, padding_option = 2, dilation_option = 4, kernel_width_option = 8;
+inline constexpr unsigned groups_option = 16, no_bias_option = 32, ceil_mode_option = 64, no_count_include_pad_option = 128;
+
+struct window_options {
+  window over{}; // without the numbers of inputs and outputs
+  std::size_t groups = 1;
+  unsigned given = 0, twice = 0;
+  bool has_other = false; // an option that is none, or not one of this layer's
+  bool has_zero = false;  // a number is 0 that must not be
+
+  constexpr void take(unsigned option, unsigned allowed) {
+    twice |= given & option;
+    given |= option;
+    has_other = has_other || (option & allowed) == 0;
+  }
+  // After an error it goes on with a 1.
+  constexpr void repair(std::size_t& number) {
+    has_zero = has_zero || number == 0;
+    number = number == 0 ? 1 : number;
+  }
+  constexpr bool has(unsigned option) const { return (given & option) != 0; }
+  constexpr bool pads_at_most_half() const {
+    return 2 * over.y.padding <= over.y.extent() && 2 * over.x.padding <= over.x.extent();
+  }
+  // The window over images of this shape, or one without outputs where it does not fit.
+  constexpr window on(const tensor& images) const {
+    window out = over;
+    out.y.in = images[0];
+    out.x.in = images[1];
+    out.y = fitted(out.y, has(ceil_mode_option));
+    out.x = fitted(out.x, has(ceil_mode_option));
+    return out;
+  }
+  constexpr bool accepts(const tensor& images) const {
+    return images.is_real() && images.rank() == 3 && on(images).outputs() > 0;
+  }
+};
+
+// How an option changes them. A type that is no option is `void*` here.
+template <std::size_t Height, std::size_t Width>
+constexpr unsigned set_option(window_options& to, stride<Height, Width>*) {
+  to.over.y.stride = Height, to.over.x.stride = Width;
+  return stride_option;
+}
+template <std::size_t Height, std::size_t Width>
+constexpr unsigned set_option(window_options& to, padding<Height, Width>*) {
+  to.over.y.padding = Height, to.over.x.padding = Width;
+  return padding_option;
+}
+template <std::size_t Height, std::size_t Width>
+constexpr unsigned set_option(window_options& to, dilation<Height, Width>*) {
+  to.over.y.dilation = Height, to.over.x.dilation = Width;
+  return dilation_option;
+}
+template <std::size_t Width>
+constexpr unsigned set_option(window_options& to, kernel_width<Width>*) {
+  return to.over.x.kernel = Width, kernel_width_option;
+}
+template <std::size_t Count>
+constexpr unsigned set_option(window_options& to, groups<Count>*) {
+  return to.groups = Count, groups_option;
+}
+constexpr unsigned set_option(window_options&, no_bias*) { return no_bias_option; }
+constexpr unsigned set_option(window_options&, ceil_mode*) { return ceil_mode_option; }
+constexpr unsigned set_option(window_options&, no_count_include_pad*) { return no_count_include_pad_option; }
+constexpr unsigned set_option(window_options&, void*) { return 0; }
+
+// The options of a layer with a square kernel of this size. A pool's stride is that of its kernel if none is given.
+template <class... Options>
+constexpr window_options options_of(std::size_t kernel, [[maybe_unused]] unsigned allowed, bool steps_by_kernel) {
+  window_options out;
+  out.over.y.kernel = out.over.x.kernel = kernel;
+  (out.take(set_option(out, static_cast<Options*>(nullptr)), allowed), ...);
+  if (steps_by_kernel && !out.has(stride_option)) out.over.y.stride = out.over.y.kernel, out.over.x.stride = out.over.x.kernel;
+  for (window_axis* const a : {&out.over.y, &out.over.x}) {
+    out.repair(a->kernel);
+    out.repair(a->stride);
+    out.repair(a->dilation);
+  }
+  out.repair(out.groups);
+  return out;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/layer/avg_pool2d.hpp
+
+namespace cairn {
+
+// The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
+// stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding counts
+// as zeros unless the last is given. torch's divisor_override is left out.
+template <std::size_t Kernel, class... Options>
+struct AvgPool2d {
+  static constexpr detail::window_options options =
+      detail::options_of<Options...>(Kernel,
+                                     detail::stride_option | detail::padding_option | detail::kernel_width_option |
+                                         detail::ceil_mode_option | detail::no_count_include_pad_option,
+                                     true);
+  static_assert(!options.has_other, "AvgPool2d: its options are stride<>, padding<>, kernel_width<>, ceil_mode and "
+                                    "no_count_include_pad, behind the size of the kernel; write AvgPool2d<3, stride<2>>");
+  static_assert(options.twice == 0, "AvgPool2d: an option is given twice; for height and width write stride<2, 1>");
+  static_assert(!options.has_zero, "AvgPool2d: kernel and stride are at least 1; only padding may be 0");
+  static_assert(options.pads_at_most_half(), "AvgPool2d: there is more padding than half of a window, which may then see nothing "
+                                             "else; write AvgPool2d<3, padding<1>>");
+
+  static constexpr reads backward_reads = reads::nothing;
+
+  static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
+  static constexpr tensor outputs(const arguments& in) {
+    const window over = options.on(in[0]);
+    return {over.y.out, over.x.out, in[0].last()};
+  }
+  // A sum for every tap, and a factor for each output.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t made = outputs(in).size(), taps = options.over.taps() * made;
+    return {taps + made, 2 * taps, 2 * taps};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    avg_pool2d_forward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    avg_pool2d_backward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.input_gradients[0],
+                        call.output_gradients[0]);
+  }
+
+private:
+  static constexpr mean_of which = options.has(detail::no_count_include_pad_option) ? mean_of::pixels : mean_of::window;
+};
+
+} // namespace cairn
+
 // cairn/layer/batch_norm.hpp
 
 namespace cairn {
 
-// Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
-// torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
-// so torch's (batch, features, length) lies as (batch, length, features) here. The weight starts as ones, the bias as zeros.
-//
-// In training the mean and the variance are those of the rows at hand: of this rank's part of a micro-batch. The buffers
-// running_mean (0 at first) and running_var (1) move towards them by Momentum, once for each forward of a step and never
-// again when a policy makes the output again; an evaluation reads them. torch's num_batches_tracked, which only counts,
-// is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
-//
-// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
-// is evaluated and written where they are, and all ranks start with them.
-template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
-struct BatchNorm1d {
-  static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
+namespace detail {
 
+// What BatchNorm1d and BatchNorm2d are: the rows of a batch of images are its pixels.
+template <std::size_t Features, auto Eps, auto Momentum>
+struct batch_norm_of_rows {
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr double momentum = static_cast<double>(Momentum);
-  static constexpr tensor_list inputs{{Features}};
   static constexpr reads backward_reads = reads::input;
   static constexpr bool in_place = true;
   static constexpr bool skips_gradients = true;
@@ -13771,6 +15973,34 @@ private:
 
   // How many rows of Features elements one sample is.
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+};
+
+} // namespace detail
+
+// Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
+// torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
+// so torch's (batch, features, length) lies as (batch, length, features) here. The weight starts as ones, the bias as zeros.
+//
+// In training the mean and the variance are those of the rows at hand: of this rank's part of a micro-batch. The buffers
+// running_mean (0 at first) and running_var (1) move towards them by Momentum, once for each forward of a step and never
+// again when a policy makes the output again; an evaluation reads them. torch's num_batches_tracked, which only counts,
+// is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
+//
+// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
+// is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
+// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
+template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
+struct BatchNorm1d : detail::batch_norm_of_rows<Features, Eps, Momentum> {
+  static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
+  static constexpr tensor_list inputs{{Features}};
+};
+
+// The same of images that lie as (height, width, channels), as torch.nn.BatchNorm2d(Channels, eps, momentum): a channel gets
+// mean 0 and variance 1 over all pixels of a batch, and everything else is as for BatchNorm1d.
+template <std::size_t Channels, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
+struct BatchNorm2d : detail::batch_norm_of_rows<Channels, Eps, Momentum> {
+  static_assert(Channels > 0, "BatchNorm2d: it needs at least one channel; write BatchNorm2d<Channels>");
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 3 && in[0].last() == Channels; }
 };
 
 } // namespace cairn
@@ -13978,6 +16208,103 @@ struct checked_layer : layer_message {
 };
 
 } // namespace cairn::detail
+
+// cairn/layer/conv2d.hpp
+
+namespace cairn {
+
+// The convolution of images with In channels to images with Out channels, as torch.nn.Conv2d(In, Out, Kernel). Images lie as
+// (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
+// is treated differently; kernel_width<5>, groups<4>, no_bias.
+//
+// The weight lies as (Out, height, width, In / groups); files have it as torch does, as (Out, In / groups, height, width). Weight
+// and bias start uniform in +-1 / sqrt(height x width x In / groups), which is torch's kaiming_uniform with a = sqrt 5.
+//
+// A ReLU after it and a sum with another branch are done by the convolution itself, on numbers still in registers; likewise the
+// derivative of a ReLU before it.
+template <std::size_t In, std::size_t Out, std::size_t Kernel, class... Options>
+struct Conv2d {
+  static constexpr detail::window_options options =
+      detail::options_of<Options...>(Kernel,
+                                     detail::stride_option | detail::padding_option | detail::dilation_option |
+                                         detail::kernel_width_option | detail::groups_option | detail::no_bias_option,
+                                     false);
+  static_assert(In > 0 && Out > 0, "Conv2d: it needs at least one channel in and out; write Conv2d<In, Out, Kernel>");
+  static_assert(!options.has_other, "Conv2d: its options are stride<>, padding<>, dilation<>, kernel_width<>, groups<> and "
+                                    "no_bias, behind the size of the kernel; write Conv2d<In, Out, 3, stride<2>, padding<1>>");
+  static_assert(options.twice == 0, "Conv2d: an option is given twice; for height and width write stride<2, 1>");
+  static_assert(!options.has_zero, "Conv2d: kernel, stride, dilation and groups are at least 1; only padding may be 0");
+  static_assert(In % options.groups == 0 && Out % options.groups == 0,
+                "Conv2d: groups<> divides the channels, and must be a divisor of In and of Out");
+
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool fuses = true;
+  static constexpr bool adds = true;
+  static constexpr bool strided = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
+  static constexpr tensor outputs(const arguments& in) {
+    const window over = options.on(in[0]);
+    return {over.y.out, over.x.out, Out};
+  }
+
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(depth)));
+    const shape extents{Out, options.over.y.kernel, options.over.x.kernel, group_in};
+    const tensor weight = tensor("weight", extents, start).with_channels_last();
+    if constexpr (has_bias) return {weight, {"bias", {Out}, start}};
+    else return weight;
+  }
+
+  // Every tap of every output pixel is a product and a sum, also beside the image. Backward makes two such convolutions.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t pixels = options.on(in[0]).outputs();
+    const std::size_t products = 2 * depth * Out * pixels, sums = has_bias ? Out * pixels : 0;
+    return {products + sums, 2 * products + sums, products};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const convolution how = on(call.in(0));
+    const std::size_t pixels = call.rows * how.over.outputs();
+    epilogue<T> then{};
+    then.then = call.then;
+    if constexpr (has_bias) then.bias = call.parameters[1];
+    if (call.addend != nullptr) then.addend = {call.addend, pixels, Out};
+    const matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
+    conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const convolution how = on(call.in(0));
+    const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
+    const matrix<const T> output_gradient{call.output_gradients[0], call.rows * how.over.outputs(), Out, stride};
+    if (call.gradients) {
+      accumulated<T>* bias = nullptr;
+      if constexpr (has_bias) bias = call.gradients[1];
+      conv2d_weight_gradient(queue, how, call.rows, call.gradients[0], bias, output_gradient, call.inputs[0]);
+    }
+    if (!call.input_gradients) return;
+
+    const std::size_t pixels = call.rows * how.over.inputs();
+    epilogue<T> then{};
+    if (call.addend != nullptr) then.addend = {call.addend, pixels, In};
+    if (call.before == activation::relu) then.mask = {call.inputs[0], pixels, In};
+    conv2d_input_gradient(queue, how, call.rows, call.input_gradients[0], output_gradient, call.parameters[0], then);
+  }
+
+private:
+  static constexpr bool has_bias = !options.has(detail::no_bias_option);
+  // After an error it goes on.
+  static constexpr std::size_t groups = In % options.groups == 0 && Out % options.groups == 0 ? options.groups : 1;
+  static constexpr std::size_t group_in = In / groups, depth = options.over.taps() * group_in;
+
+  static constexpr convolution on(const tensor& images) { return {options.on(images), In, Out, groups}; }
+};
+
+} // namespace cairn
 
 // cairn/layer/description.hpp
 
@@ -14936,6 +17263,65 @@ std::string gradient_fault(const tensor_list& inputs, const tensor_list& constan
 
 } // namespace cairn
 
+// cairn/layer/group_norm.hpp
+
+namespace cairn {
+
+// Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias by
+// channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many pixels
+// as rows. The weight starts as ones, the bias as zeros. GroupNorm<1, C> normalizes a sample as a whole, GroupNorm<C, C> each
+// channel by itself.
+template <std::size_t Groups, std::size_t Channels, auto Eps = fraction{1, 100000}>
+struct GroupNorm {
+  static_assert(Groups > 0 && Channels > 0, "GroupNorm: it needs at least one group and one channel; write GroupNorm<Groups, "
+                                            "Channels>");
+  static_assert(Groups == 0 || Channels % Groups == 0,
+                "GroupNorm: the groups divide the channels, and their number must be a divisor; write GroupNorm<8, 64>");
+
+  static constexpr double eps = static_cast<double>(Eps);
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Channels; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) {
+    return {{"weight", {Channels}, initial::constant(1)}, {"bias", {Channels}, initial::constant(0)}};
+  }
+
+  // Mean and 1 / deviation of each group. A forward whose tape is not kept has them in its workspace.
+  static constexpr tensor_list tape(const arguments&) { return statistics; }
+  static constexpr tensor_list workspace(const arguments&, pass why) {
+    if (why == pass::evaluate) return statistics;
+    return {};
+  }
+
+  // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 10.
+  static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    accumulated<T>* const found = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
+    group_norm_forward(queue, of(call), eps, call.outputs[0], found, call.inputs[0], call.parameters[0], call.parameters[1]);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    group_norm_backward(queue, of(call), call.input_gradients[0], call.gradients[0], call.gradients[1], call.output_gradients[0],
+                        call.inputs[0], call.tape.sums(0), call.parameters[0]);
+  }
+
+private:
+  static constexpr tensor_list statistics = tensor{Groups, 2}.of(element::accumulated);
+
+  template <class Call>
+  static channel_groups of(const Call& call) {
+    return {call.rows, call.in(0).size() / Channels, Channels, Groups};
+  }
+};
+
+} // namespace cairn
+
 // cairn/layer/inputs.hpp
 
 namespace cairn {
@@ -15046,17 +17432,6 @@ private:
 
 namespace cairn {
 
-namespace detail {
-
-// The square root by Newton's iteration: std::sqrt is no constant expression in C++20.
-constexpr double constant_sqrt(double x) {
-  double root = x > 1 ? x : 1;
-  for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
-  return root;
-}
-
-} // namespace detail
-
 // y = x W^T + b, as torch.nn.Linear: the weight is (Out, In), and an input of any rank whose last extent is
 // In is a stack of such rows. Linear<784, 512, false> has no bias.
 //
@@ -15134,6 +17509,57 @@ struct Linear {
 private:
   // How many rows of In elements one sample is.
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / In; }
+};
+
+} // namespace cairn
+
+// cairn/layer/max_pool2d.hpp
+
+namespace cairn {
+
+// The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
+// if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
+//
+// Of several equal elements the first has the gradient, as in torch. Backward looks for them once more in the input, which the
+// ReLU before it usually has stored anyway; torch stores an index of 8 bytes for each output.
+template <std::size_t Kernel, class... Options>
+struct MaxPool2d {
+  static constexpr detail::window_options options =
+      detail::options_of<Options...>(Kernel,
+                                     detail::stride_option | detail::padding_option | detail::dilation_option |
+                                         detail::kernel_width_option | detail::ceil_mode_option,
+                                     true);
+  static_assert(!options.has_other, "MaxPool2d: its options are stride<>, padding<>, dilation<>, kernel_width<> and ceil_mode, "
+                                    "behind the size of the kernel; write MaxPool2d<3, stride<2>, padding<1>>");
+  static_assert(options.twice == 0, "MaxPool2d: an option is given twice; for height and width write stride<2, 1>");
+  static_assert(!options.has_zero, "MaxPool2d: kernel, stride and dilation are at least 1; only padding may be 0");
+  static_assert(options.pads_at_most_half(), "MaxPool2d: there is more padding than half of a window, which may then see nothing "
+                                             "else; write MaxPool2d<3, padding<1>>");
+
+  static constexpr reads backward_reads = reads::input;
+
+  static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
+  static constexpr tensor outputs(const arguments& in) {
+    const window over = options.on(in[0]);
+    return {over.y.out, over.x.out, in[0].last()};
+  }
+  // Every tap is compared, in both passes, and once more for the gradient.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t taps = options.over.taps() * outputs(in).size();
+    return {taps, 2 * taps, 2 * taps};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    max_pool2d_forward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    max_pool2d_backward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.input_gradients[0],
+                        call.output_gradients[0], call.inputs[0]);
+  }
 };
 
 } // namespace cairn
@@ -18683,7 +21109,7 @@ struct update_call {
   std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
   double scale = 1;               // the gradients are multiplied by it before anything else: makes means of them, and clips
   const double* factor = nullptr; // on a device whose memory is not the host's: one number there, by which they are multiplied
-                                  // too; null: 1
+                                  // too, as it makes means of several ranks, and clips; null: 1
   double learning_rate = 0;       // of this step: not the optimizer's own, if there is a schedule
   std::uint64_t step = 1;         // 1 in the first update
   bool is_special = false;        // the parameters of this span are those that the optimizer picked: see is_special below
@@ -19445,6 +21871,11 @@ struct replica_access {
   template <class Trainer>
   static const auto& options(const Trainer& trainer) {
     return trainer.options_;
+  }
+  // One step of the others, of a rank without samples: see joined_step.hpp.
+  template <class Trainer>
+  static bool take_part(Trainer& trainer) {
+    return trainer.take_part();
   }
   template <class Trainer>
   static auto on_discard(const Trainer& trainer) {
@@ -20635,8 +23066,20 @@ public:
   std::uint64_t step() const { return train_.steps(); }
   std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
-  std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
-  std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
+  // Samples of the last step, over all ranks that had some, if they had as many as this one's last.
+  std::size_t rows() const {
+    std::size_t with_samples = 0;
+    for (const standing& rank : all_ranks_)
+      if (steps_of(rank) >= step_of_epoch_) ++with_samples;
+    return rows_ * with_samples;
+  }
+  std::size_t samples_of_epoch() const {
+    std::size_t all = 0;
+    for (const standing& rank : all_ranks_) all += static_cast<std::size_t>(rank.samples);
+    return all;
+  }
+  // Whether what is saved now can be taken up: in the middle of an epoch only if all ranks have equally many batches.
+  bool can_be_taken_up() const { return !is_uneven_ || step_of_epoch_ == 0 || step_of_epoch_ >= steps_in_epoch_; }
   double loss() const { return read_losses(), loss_; } // of this rank's last step, the mean over its micro-batches
   // The same as far as it is known without waiting: on a device whose work is done later, that of the step before.
   double known_loss() const { return loss_; }
@@ -20659,6 +23102,9 @@ public:
 
   // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
   state_notes notes() {
+    if (!can_be_taken_up())
+      throw input_error("fit: expected equally many batches on every rank for a state of the middle of an epoch, found " +
+                        batches_of_ranks() + "; save at the end of epochs");
     state_notes out;
     read_losses();
     std::array<double, 2> sums{loss_sum_, row_sum_};
@@ -20687,6 +23133,52 @@ private:
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
         ranks_(detail::replica_access::comm(train).size()) {}
+
+  // Where the loader of a rank stands, and how much it gives in an epoch.
+  struct standing {
+    std::uint64_t epoch = 0, batch = 0, batches = 0, samples = 0;
+  };
+  std::size_t steps_of(const standing& rank) const {
+    const std::size_t together = options_.accumulate_grad_batches;
+    return (static_cast<std::size_t>(rank.batches) + together - 1) / together;
+  }
+  std::string batches_of_ranks() const {
+    const detail::rank_groups alike(
+        all_ranks_.size(), [this](std::size_t a, std::size_t b) { return all_ranks_[a].batches == all_ranks_[b].batches; });
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < alike.size(); ++i)
+      found.push_back(std::to_string(all_ranks_[alike[i].front()].batches) + " on " + detail::rank_groups::text(alike[i]));
+    return detail::rank_groups::joined(found);
+  }
+  // At the beginning of an epoch: what the ranks have of it.
+  void enter(const loader_place& at) {
+    const std::size_t together = options_.accumulate_grad_batches;
+    standing own{at.epoch, at.batch, batches_.size()};
+    if constexpr (requires { batches_.samples(); }) own.samples = batches_.samples();
+    all_ranks_ = detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    is_uneven_ = false;
+    steps_in_epoch_ = 0;
+    bool cuts_a_step = false; // on a rank that is finished before others
+    for (const standing& rank : all_ranks_) {
+      if (rank.epoch != all_ranks_[0].epoch || rank.batch != all_ranks_[0].batch)
+        throw input_error("fit: expected loaders that stand at the same place on every rank, found one at batch " +
+                          std::to_string(rank.batch) + " of epoch " + std::to_string(rank.epoch) +
+                          " and that of rank 0 at batch " + std::to_string(all_ranks_[0].batch) + " of epoch " +
+                          std::to_string(all_ranks_[0].epoch));
+      is_uneven_ = is_uneven_ || rank.batches != all_ranks_[0].batches;
+      cuts_a_step = cuts_a_step || rank.batches % together != 0;
+      steps_in_epoch_ = std::max(steps_in_epoch_, steps_of(rank));
+    }
+    if (is_uneven_ && cuts_a_step)
+      throw input_error("fit: expected equally many batches on every rank, or whole steps of accumulate_grad_batches, found " +
+                        batches_of_ranks());
+    if (steps_in_epoch_ == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
+    epoch_ = static_cast<std::size_t>(at.epoch);
+    step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
+    metrics_.clear();
+    validated_ = false;
+    if (at.batch == 0) loss_sum_ = row_sum_ = 0;
+  }
 
   // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
   // whose work is done later, sooner would be to wait for it.
@@ -20722,6 +23214,8 @@ private:
   std::size_t step_of_epoch_ = 0;
   std::size_t steps_in_epoch_ = 0;
   std::size_t rows_ = 0;
+  std::vector<standing> all_ranks_;
+  bool is_uneven_ = false; // the ranks have different numbers of batches
   double rate_ = 0;
   mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
   mutable double loss_ = 0;
@@ -20742,8 +23236,9 @@ private:
 namespace cairn {
 
 // While one of these lives, SIGTERM and SIGINT (Ctrl-C) do not end the process at once: they are noted, so that a loop can
-// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone. There may be
-// several at a time, one for each rank of `threads`: the last one that goes puts back what was there.
+// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone; that a
+// communicator notes SIGTERM is no such. There may be several at a time, one for each rank of `threads`: the last one that goes
+// puts back what was there.
 //
 //   const stop_signals signals;
 //   while (...) {
@@ -20763,7 +23258,8 @@ public:
       own.sa_handler = &note;
       own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
       ::sigemptyset(&own.sa_mask);
-      s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 && s.before[i].sa_handler == SIG_DFL &&
+      s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 &&
+                     (s.before[i].sa_handler == SIG_DFL || s.before[i].sa_handler == &detail::on_termination) &&
                      ::sigaction(numbers[i], &own, nullptr) == 0;
     }
   }
@@ -20849,7 +23345,7 @@ public:
     each([this](auto& c) {
       if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_);
     });
-    enter(run_.batches_.place());
+    run_.enter(run_.batches_.place());
     each([this](auto& c) {
       if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_);
     });
@@ -20882,25 +23378,14 @@ private:
     });
   }
 
-  void enter(const loader_place& at) {
-    const std::size_t together = run_.options_.accumulate_grad_batches;
-    run_.epoch_ = static_cast<std::size_t>(at.epoch);
-    run_.steps_in_epoch_ = (run_.batches_.size() + together - 1) / together;
-    run_.step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
-    run_.metrics_.clear();
-    run_.validated_ = false;
-    if (at.batch == 0) run_.loss_sum_ = run_.row_sum_ = 0;
-  }
-
   void one_epoch() {
     const loader_place at = run_.batches_.place();
-    enter(at);
+    run_.enter(at);
     if (at.batch == 0)
       each([this](auto& c) {
         if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_);
       });
     const std::size_t size = run_.batches_.size();
-    if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
     losses_.clear(); // of this step
     for (const auto& batch : run_.batches_) {
@@ -20910,9 +23395,23 @@ private:
       losses_.push_back({one_batch(batch, is_last), static_cast<double>(batch.rows())});
       if (!is_last) continue;
       step_is_made();
-      if (!run_.why_.empty() && index != size) return;
+      if (!run_.why_.empty() && index != size && !run_.is_uneven_) return;
+      if (!run_.why_.empty() && run_.is_uneven_) break;
     }
+    if (run_.is_uneven_ && !with_the_others()) return;
     epoch_is_over();
+  }
+  // The rest of an epoch in which other ranks have more batches. Its steps are those of this rank too: callbacks see them on
+  // all ranks. Returns whether the epoch is whole.
+  bool with_the_others() {
+    while (run_.why_.empty() && run_.step_of_epoch_ < run_.steps_in_epoch_) {
+      run_.rate_ = run_.train_.learning_rate();
+      replica_access::take_part(run_.train_);
+      step_is_made();
+    }
+    run_.train_.join(); // as all ranks do now
+    look_for_stop();    // a wish behind the last step came with it
+    return run_.step_of_epoch_ >= run_.steps_in_epoch_;
   }
   template <class Batch>
   auto one_batch(const Batch& batch, bool is_last) {
@@ -20925,7 +23424,7 @@ private:
 
   void step_is_made() {
     ++run_.step_of_epoch_;
-    run_.rows_ = 0;
+    if (!losses_.empty()) run_.rows_ = 0;
     for (const auto& each : losses_) run_.rows_ += static_cast<std::size_t>(each.rows);
     run_.step_is_over(losses_);
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
@@ -20940,12 +23439,14 @@ private:
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });
     }
-    if (run_.train_.stop_requested()) {
-      run_.interrupted_ = true;
-      const int number = signals_ ? signals_->arrived() : 0;
-      run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
-    }
+    look_for_stop();
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+  }
+  void look_for_stop() {
+    if (!run_.train_.stop_requested()) return;
+    run_.interrupted_ = true;
+    const int number = signals_ ? signals_->arrived() : 0;
+    run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
   }
 
   void epoch_is_over() {
@@ -20974,11 +23475,14 @@ private:
 
   // A step and a validation, of which nothing is logged or saved.
   fit_result tried() {
-    enter(run_.batches_.place());
+    run_.enter(run_.batches_.place());
+    bool has_samples = false;
     for (const auto& batch : run_.batches_) {
+      has_samples = true;
       run_.loss_ = one_batch(batch, true);
       break;
     }
+    if (!has_samples) replica_access::take_part(run_.train_);
     run_.add_metric("train_loss", run_.loss_);
     validate();
     run_.stop("fast_dev_run");
@@ -20986,8 +23490,8 @@ private:
     return finished();
   }
   fit_result finished() {
-    return {run_.why_, run_.interrupted_, run_.train_.steps(), static_cast<std::size_t>(run_.batches_.place().epoch),
-            std::move(history_)};
+    const std::size_t epochs = run_.can_be_taken_up() ? static_cast<std::size_t>(run_.batches_.place().epoch) : run_.epoch_;
+    return {run_.why_, run_.interrupted_, run_.train_.steps(), epochs, std::move(history_)};
   }
 
   std::tuple<Callbacks&...> callbacks_;
@@ -21006,7 +23510,8 @@ private:
 //           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
 // It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
-// and options alike; rank 0's callbacks write and show.
+// and options alike; rank 0's callbacks write and show. A rank whose loader has fewer batches joins the steps of the others, as
+// by trainer::join(), and its callbacks see them too.
 //
 // A callback is an object of any type with some of these members, which are called in the order of the arguments; `run` is a
 // fit_run<...>&, so they are templates or take auto&:
@@ -21215,207 +23720,234 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
 
 } // namespace cairn::detail
 
-// cairn/train/l1_loss.hpp
+// cairn/train/step_facts.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
-// The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
-struct L1Loss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part; but a rank
+// that has joined has no micro-batches, whatever the others have.
+//
+// What is applied is the sum of the gradients over the ranks, each a sum of its micro-batches' means, divided by micro-batches
+// times the number of ranks that have samples in this step. (So ranks stay alike where they have different numbers of samples:
+// it is a mean of their means, as in PyTorch.)
+struct step_facts {
+  std::uint64_t steps = 0;         // updates so far
+  std::uint64_t micro_batches = 0; // 0: this rank has no samples in this step
+  double learning_rate = 0;
+  std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
+  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
+  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
 
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-  template <class Queue, floating_element T>
-  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+  static constexpr std::size_t count = 5;
+  std::array<std::uint64_t, count> words() const {
+    return {steps, micro_batches, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
   }
 };
 
-static_assert(loss<L1Loss>);
+// The ranks that have samples in a step, as all of them see it.
+struct ranks_with_samples {
+  std::size_t count = 0;
+  std::size_t first = 0;           // the lowest of them
+  std::uint64_t micro_batches = 0; // of each
+};
 
-} // namespace cairn
+// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
+// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
+template <class T>
+class facts_of_ranks {
+public:
+  // How many numbers: whole cache lines, so that what lies behind them is aligned.
+  static constexpr std::size_t compared = step_facts::count * 4;
+  static constexpr std::size_t each = compared + 1;
+  static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
 
-// cairn/train/measured_costs.hpp
+  static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
+    for (T& number : all) number = 0;
+    T* at = all.data() + rank * each;
+    for (const std::uint64_t word : own.words()) {
+      write_as_numbers(at, word);
+      at += 4;
+    }
+    *at = own.asks_to_stop ? T(1) : T(0);
+  }
+  // Where the micro-batches of rank 0 are; those of the next rank are `each` numbers further.
+  static constexpr std::size_t place_of_micro_batches = 4;
+  // Where the number of a rank's parameters is: the op checksum writes it there.
+  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
+
+  static ranks_with_samples samples_of(std::span<const T> all, std::size_t ranks) {
+    ranks_with_samples found;
+    for (std::size_t rank = ranks; rank-- > 0;)
+      if (has_samples(all, rank)) ++found.count, found.first = rank;
+    if (found.count > 0) found.micro_batches = word(all, found.first, micro_batches);
+    return found;
+  }
+
+  // Throws on every rank if the facts of one differ from those of rank 0, or the micro-batches of two that have some.
+  static void compare(std::span<const T> all, std::size_t ranks) {
+    const auto is_like_first = [&](std::size_t rank) {
+      return std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) == 0;
+    };
+    std::size_t alike = 1; // nearly always all
+    while (alike < ranks && is_like_first(alike)) ++alike;
+    if (alike == ranks) return;
+    for (std::size_t fact = 0; fact < step_facts::count; ++fact)
+      if (differs(all, ranks, fact)) refuse(all, ranks, fact);
+  }
+  // Does any rank ask to stop?
+  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (all[rank * each + compared] != T(0)) return true;
+    return false;
+  }
+
+private:
+  static constexpr std::size_t micro_batches = 1; // its place in step_facts::words
+
+  static bool has_samples(std::span<const T> all, std::size_t rank) {
+    const T* const at = all.data() + rank * each + micro_batches * 4;
+    return at[0] != T(0) || at[1] != T(0) || at[2] != T(0) || at[3] != T(0);
+  }
+  // The rank with which the others are compared, and whether one is: of micro-batches only where there are some.
+  static std::size_t first_of(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    return fact == micro_batches ? samples_of(all, ranks).first : 0;
+  }
+  static bool counts(std::span<const T> all, std::size_t rank, std::size_t fact) {
+    return fact != micro_batches || has_samples(all, rank);
+  }
+  static bool differs(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    const T* const first = all.data() + first_of(all, ranks, fact) * each + fact * 4;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (counts(all, rank, fact) && std::memcmp(first, all.data() + rank * each + fact * 4, 4 * sizeof(T)) != 0) return true;
+    return false;
+  }
+  static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
+    std::uint64_t w = 0;
+    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
+    return w;
+  }
+  static std::string text(std::size_t fact, std::uint64_t w) {
+    return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
+  }
+
+  // Names the fact that differs, with its values and the ranks that have each.
+  [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    static constexpr std::array<const char*, step_facts::count> names{
+        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
+        "parameters (as a number of their bits)"};
+    static constexpr std::array<const char*, step_facts::count> advice{
+        "call step() equally often on every rank, or join() where one is finished; synchronize() makes the ranks alike again",
+        "call accumulate() equally often on every rank before each step()",
+        "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
+        "change them on every rank alike",
+        "something wrote to them on some ranks only; call synchronize(root) on every rank after loading"};
+    std::string found;
+    const std::size_t first = first_of(all, ranks, fact);
+    std::size_t named = 0; // a job may have a thousand ranks
+    for (std::size_t rank = first; rank < ranks && named < 8; ++rank) {
+      if (!counts(all, rank, fact) || (rank > first && word(all, rank, fact) == word(all, first, fact))) continue;
+      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+    }
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
+                      advice[fact]);
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step_loss.hpp
 
 namespace cairn {
+
+// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
+// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
+// 1024 micro-batches; one that is asked for later than that throws input_error.
+class step_loss {
+public:
+  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+
+  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
+
+  // Throws what went wrong in the step, and deadline_error if it does not end.
+  operator double() const {
+    bool there = false;
+    return read_(owner_, call_, true, there);
+  }
+  // Whether the number is known without waiting.
+  bool is_there() const {
+    bool there = false;
+    read_(owner_, call_, false, there);
+    return there;
+  }
+
+private:
+  void* owner_;
+  std::uint64_t call_;
+  reader read_;
+};
 
 namespace detail {
 
-// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
-template <class T, class List>
-void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
-  for (std::size_t k = 0; k < list.size(); ++k)
-    if (list[k].type == element::real)
-      fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
-}
-
-// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
-// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
-// backward of its own, as it makes no gradient of its input.
-inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
-  const auto are_copies = [&](std::size_t i, std::size_t k) {
-    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
-           same_spelling(stages[i].type, stages[k].type);
-  };
-  std::vector<bool> done(costs.size());
-  for (std::size_t first = 0; first < costs.size(); ++first) {
-    if (done[first]) continue;
-    std::vector<std::size_t> copies;
-    for (std::size_t i = first; i < costs.size(); ++i)
-      if (!done[i] && are_copies(first, i)) copies.push_back(i);
-    std::uint64_t forward = 0, backward = 0, backwards = 0;
-    for (const std::size_t i : copies) {
-      done[i] = true;
-      forward += costs[i].forward;
-      if (i > lowest) backward += costs[i].backward, ++backwards;
-    }
-    for (const std::size_t i : copies) {
-      costs[i].forward = forward / copies.size();
-      if (i > lowest) costs[i].backward = backward / backwards;
-    }
-  }
-}
+// What step() returns: on a device whose memory the host shares the loss is there.
+template <class Device>
+using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
 
 } // namespace detail
 
-// What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average.
-// memory_curve{measured_costs<Net, 64>()} then solves with
-// times in place of FLOPs, which know nothing of memory bandwidth.
-//
-// An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
-// block can make without its output was not timed: its share of a forward is that of its FLOPs.
-template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(const device_options& options = {}) {
-  static_assert(
-      detail::shares_memory<Device>,
-      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
-      "is done later");
-  using curve = memory_curve<Model, Batch, T>;
-  using plan = typename curve::plan;
-  static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
-  using clock = std::chrono::steady_clock;
-  detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
-                                                                       plan::trained::memory.arena);
-  Device& device = timed.device();
-  using sum = accumulated<T>;
-  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
-  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
+} // namespace cairn
 
-  constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
-  constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
-  auto inputs = device.allocate(inputs_at.size);
-  auto constants = device.allocate(constants_at.size);
-  const tensors<T> given{inputs.data(), inputs_at.offsets.data()};
-  const tensors<T> shared{constants.data(), constants_at.offsets.data()};
-  detail::fill_real<T>(plan::inputs, given, Batch);
-  detail::fill_real<T>(plan::constants, shared, Batch);
+// cairn/train/taken_loss.hpp
 
-  detail::frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = given.to_read();
-  lent.constants = shared.to_read();
-  lent.gradients = &place;
-  lent.random = {.seed = 1};
+namespace cairn::detail {
 
-  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
-  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step < 3; ++step)
-    for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const detail::op& o = plan::training.ops()[t];
-      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
-        const detail::operands& at = plan::trained::memory.at[t];
-        const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
-        fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-      }
-      const auto start = clock::now();
-      detail::run_op(timed.code(), device.compute(), lent, t);
-      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
-      std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == detail::op_kind::backward ? &costs[o.position].backward
-                                                                        : nullptr;
-      if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
-    }
-  for (stage_cost& c : costs)
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
-  detail::average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
-  for (std::size_t i = 0; i < plan::size; ++i) {
-    stage_cost& c = costs[i];
-    const stage& s = plan::stages[i];
-    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
-  }
-  return costs;
+// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
+// `rows` samples as the loss wants, of which there are at most `most`.
+template <class Loss, class T, numbers Targets>
+void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
+  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
+  if (found != rows)
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
+  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
+    function.check_targets(first_number(targets), rows, output);
 }
 
-} // namespace cairn
+// The numbers of a loss that its ops read, and the most there are.
+template <class T, class Loss>
+std::span<const T> constants_of(const Loss& function) {
+  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
+  else return {};
+}
+template <class Loss>
+constexpr std::size_t most_constants(const shape& output) {
+  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
+  else return 0;
+}
 
-// cairn/train/metrics.hpp
-
-namespace cairn {
-
-// What a metric has added up: over batches, then over ranks.
-struct metric_sum {
-  double sum = 0;
-  double count = 0;
-
-  metric_sum& operator+=(const metric_sum& other) {
-    sum += other.sum;
-    count += other.count;
-    return *this;
-  }
+// Where ops find what a step is judged by, and write the loss.
+struct judged_at {
+  const void* targets = nullptr;
+  const void* constants = nullptr;
+  double* loss = nullptr;
 };
 
-// A metric M of a validation is an object with
-//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
-//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
-//      over the batch;
-//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
-template <class M>
-concept metric = requires(const M& m, const metric_sum& all) {
-  { m.name() } -> std::convertible_to<std::string>;
-  { m.value(all) } -> std::convertible_to<double>;
-};
+// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
+template <class Loss, class T, class Queue, class Target>
+void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
+               const judged_at& at, const T* output, T* gradient) {
+  loss_call<T, Target> call;
+  call.rows = rows;
+  call.output_shape = &output_shape;
+  call.output = output;
+  call.targets = targets;
+  call.output_gradient = gradient;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
 
-// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
-struct Accuracy {
-  std::string name() const { return "accuracy"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
-struct Perplexity {
-  std::string name() const { return "perplexity"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
-    const auto count = static_cast<double>(targets.size());
-    return {loss * count, count};
-  }
-  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
-};
-
-// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
-struct MeanAbsoluteError {
-  std::string name() const { return "mean_absolute_error"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    metric_sum all{0, static_cast<double>(outputs.size())};
-    const auto* const expected = detail::first_number(targets);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
-    return all;
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/weights_on_host.hpp
 
@@ -21582,173 +24114,23 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/model.hpp
-
-namespace cairn {
-
-// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model knows no ranks: where each of
-// several has one, a number of threads is better given.
-struct model_options {
-  std::uint64_t seed = 0;  // of the initial parameters
-  std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
-  int ordinal = 0;         // which device, where the machine has several
-};
-
-namespace detail {
-
-// A network as written, without ddp, policy and fused update.
-template <class Net>
-using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
-
-template <class Net, class Batch, class T, class Device>
-using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
-
-} // namespace detail
-
-// A network that computes: its parameters and buffers, and memory for an evaluation of at most Batch samples. There is no
-// loss, no optimizer and no gradient. Net is a network, with or without a checkpoint<> or fused_update<> around it: they
-// change nothing here.
-//
-//   model<Net, batch<64>> net;
-//   net.copy_parameters(train);
-//   const auto outputs = net.evaluate(images);
-template <class Net, class Batch, class T = float, class Device = cpu>
-class model : public detail::evaluated_replica<Net, Batch, T, Device> {
-public:
-  explicit model(const model_options& given = {})
-      : model(detail::held_device<Device>(
-                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
-              given) {}
-  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
-  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
-
-private:
-  model(detail::held_device<Device> device, const model_options& given)
-      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
-};
-
-} // namespace cairn
-
-// cairn/train/mse_loss.hpp
-
-namespace cairn {
-
-// The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
-struct MSELoss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-  template <class Queue, floating_element T>
-  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
-  }
-};
-
-static_assert(loss<MSELoss>);
-
-} // namespace cairn
-
-// cairn/train/step_facts.hpp
-
-namespace cairn::detail {
-
-// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part.
-// (They stay alike where ranks have different numbers of samples: the mean over ranks is one of their means, as in PyTorch.)
-struct step_facts {
-  std::uint64_t steps = 0; // updates so far
-  std::uint64_t micro_batches = 0;
-  double learning_rate = 0;
-  std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
-  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
-  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
-
-  static constexpr std::size_t count = 5;
-  std::array<std::uint64_t, count> words() const {
-    return {steps, micro_batches, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
-  }
-};
-
-// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
-// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
-template <class T>
-class facts_of_ranks {
-public:
-  // How many numbers: whole cache lines, so that what lies behind them is aligned.
-  static constexpr std::size_t compared = step_facts::count * 4;
-  static constexpr std::size_t each = compared + 1;
-  static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
-
-  static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
-    for (T& number : all) number = 0;
-    T* at = all.data() + rank * each;
-    for (const std::uint64_t word : own.words()) {
-      write_as_numbers(at, word);
-      at += 4;
-    }
-    *at = own.asks_to_stop ? T(1) : T(0);
-  }
-  // Where the number of a rank's parameters is: the op checksum writes it there.
-  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
-
-  // Throws on every rank if the facts of one differ from those of rank 0.
-  static void compare(std::span<const T> all, std::size_t ranks) {
-    for (std::size_t rank = 1; rank < ranks; ++rank)
-      if (std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) != 0) refuse(all, ranks);
-  }
-  // Does any rank ask to stop?
-  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
-    for (std::size_t rank = 0; rank < ranks; ++rank)
-      if (all[rank * each + compared] != T(0)) return true;
-    return false;
-  }
-
-private:
-  static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
-    std::uint64_t w = 0;
-    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
-    return w;
-  }
-  static std::string text(std::size_t fact, std::uint64_t w) {
-    return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
-  }
-
-  // Names the first fact that differs, with its values and the ranks that have each.
-  [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks) {
-    static constexpr std::array<const char*, step_facts::count> names{
-        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
-        "parameters (as a number of their bits)"};
-    static constexpr std::array<const char*, step_facts::count> advice{
-        "call step() equally often on every rank; synchronize() makes the ranks alike again",
-        "call accumulate() equally often on every rank before each step()",
-        "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
-        "change them on every rank alike",
-        "something wrote to them on some ranks only; call synchronize(root) on every rank after loading"};
-    std::size_t fact = 0;
-    const auto differs = [&] {
-      for (std::size_t rank = 1; rank < ranks; ++rank)
-        if (word(all, rank, fact) != word(all, 0, fact)) return true;
-      return false;
-    };
-    while (fact + 1 < step_facts::count && !differs()) ++fact;
-    std::string found;
-    std::size_t named = 0; // a job may have a thousand ranks
-    for (std::size_t rank = 0; rank < ranks && named < 8; ++rank) {
-      if (rank > 0 && word(all, rank, fact) == word(all, 0, fact)) continue;
-      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
-    }
-    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
-                      advice[fact]);
-  }
-};
-
-} // namespace cairn::detail
-
 // cairn/train/reduction.hpp
 
 namespace cairn::detail {
+
+// Throws the exception that is being handled again, with a text that says which bucket it was.
+[[noreturn]] inline void throw_with_bucket(std::size_t b, std::size_t buckets) {
+  const std::string bucket = "bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets) + ": ";
+  try {
+    throw;
+  } catch (const rank_lost& thrown) {
+    throw rank_lost(bucket + thrown.what());
+  } catch (const deadline_error& thrown) {
+    throw deadline_error(bucket + thrown.what());
+  } catch (const input_error& thrown) {
+    throw input_error(bucket + thrown.what());
+  }
+}
 
 // The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
 // copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
@@ -21774,6 +24156,7 @@ public:
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
     asks_to_stop_ = own.asks_to_stop;
+    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
     if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
     begin(comm, queue);
   }
@@ -21796,7 +24179,14 @@ public:
   std::size_t left() const { return next_; }
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  void wait(Queue& queue, std::size_t b) { pending_[b].wait(queue); }
+  // What fails says which bucket it was.
+  void wait(Queue& queue, std::size_t b) {
+    try {
+      pending_[b].wait(queue);
+    } catch (...) {
+      throw_with_bucket(b, buckets_.size());
+    }
+  }
   // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
   bool is_back(std::size_t b) const {
     if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
@@ -21812,7 +24202,12 @@ public:
     if (!compares()) return;
     wait_for_facts(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
+    take(comm, facts_);
+  }
+  // What all ranks say of their step, where the host can read it.
+  void take(Communicator& comm, std::span<const T> facts) {
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
+    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
   }
   // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
   void wait_for_facts(Queue& queue) {
@@ -21822,8 +24217,9 @@ public:
   std::span<T> facts() const { return facts_; }
   // Whether there are facts to compare: not of one rank, and not without gradients.
   bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop? All know it, once the step was compared.
+  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
+  const ranks_with_samples& samples() const { return samples_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -21843,82 +24239,12 @@ private:
   std::span<T> facts_;
   std::size_t next_ = 0;
   bool asks_to_stop_ = false;
+  ranks_with_samples samples_{};
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };
 
 } // namespace cairn::detail
-
-// cairn/train/sgd.hpp
-
-namespace cairn {
-
-// Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
-// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
-struct SGD {
-  double learning_rate = 1e-3;
-  double momentum = 0;
-  double dampening = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-
-  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
-  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
-
-  // As torch.optim.SGD refuses them.
-  void check() const {
-    detail::check_number("SGD: expected a momentum of 0 or more", momentum);
-    detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);
-    detail::check_number("SGD: expected a dampening from 0 to 1", dampening, 0, 1);
-    if (nesterov && (momentum == 0 || dampening != 0))
-      throw input_error("SGD: expected a momentum above 0 and no dampening with nesterov, found a momentum of " +
-                        std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
-  }
-
-  template <class Queue, class T>
-  void update(Queue& queue, const update_call<T>& call) const {
-    const sgd_coefficients<T> c{.scale = call.scale,
-                                .learning_rate = static_cast<T>(call.learning_rate),
-                                .momentum = static_cast<T>(momentum),
-                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
-                                .weight_decay = static_cast<T>(weight_decay),
-                                .nesterov = nesterov,
-                                .factor = call.factor};
-    sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
-  }
-};
-
-static_assert(optimizer<SGD>);
-
-} // namespace cairn
-
-// cairn/train/smooth_l1_loss.hpp
-
-namespace cairn {
-
-// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = output - target, averaged over all elements of all rows, as
-// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015).
-struct SmoothL1Loss {
-  double beta = 1;
-
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-  std::array<double, 1> settings() const { return {beta}; }
-
-  template <class Queue, floating_element T>
-  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
-    detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
-    smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
-  }
-};
-
-static_assert(loss<SmoothL1Loss>);
-
-} // namespace cairn
 
 // cairn/train/step_gradients.hpp
 
@@ -22057,47 +24383,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/step_loss.hpp
-
-namespace cairn {
-
-// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
-// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
-// 1024 micro-batches; one that is asked for later than that throws input_error.
-class step_loss {
-public:
-  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
-
-  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
-
-  // Throws what went wrong in the step, and deadline_error if it does not end.
-  operator double() const {
-    bool there = false;
-    return read_(owner_, call_, true, there);
-  }
-  // Whether the number is known without waiting.
-  bool is_there() const {
-    bool there = false;
-    read_(owner_, call_, false, there);
-    return there;
-  }
-
-private:
-  void* owner_;
-  std::uint64_t call_;
-  reader read_;
-};
-
-namespace detail {
-
-// What step() returns: on a device whose memory the host shares the loss is there.
-template <class Device>
-using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
-
-} // namespace detail
-
-} // namespace cairn
-
 // cairn/train/step_outcomes.hpp
 
 namespace cairn::detail {
@@ -22106,7 +24391,8 @@ namespace cairn::detail {
 struct step_numbers {
   double loss = 0;
   double squares = 0; // of all gradients, if they are clipped
-  double factor = 1;  // by which clipping multiplies them
+  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
+  double mean = 1;    // the first of the two, of several ranks
 };
 
 // What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
@@ -22123,8 +24409,9 @@ public:
     typename Device::event done{};
     bool is_open = false;
     std::uint64_t call = 0;
-    double scale = 1; // of the gradients, where their norm is known
+    double scale = 1; // of the gradients, besides the mean
     bool has_norm = false;
+    bool has_mean = false;
     bool has_facts = false;
 
     step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
@@ -22134,7 +24421,8 @@ public:
       std::memcpy(&all, here.data(), sizeof all);
       return all;
     }
-    std::span<const T> facts(std::size_t size) const { return {reinterpret_cast<const T*>(here.data() + bytes_of(0)), size}; }
+    std::span<T> facts(std::size_t size) const { return {reinterpret_cast<T*>(here.data() + bytes_of(0)), size}; }
+    double mean() const { return has_mean ? scale * told().mean : scale; }
   };
 
   // How many bytes of the device and of the host each of them takes.
@@ -22156,16 +24444,20 @@ public:
     if (o.is_open) settle(o);
     o.call = next_++;
     o.scale = 1;
-    o.has_norm = o.has_facts = false;
+    o.has_norm = o.has_mean = o.has_facts = false;
     return o;
   }
   // Everything that it tells is on the queue, except what is fetched here.
   template <class Queue>
   void end(Queue& queue, outcome& o, const T* facts) {
     download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
-    if (o.has_facts) download(queue, facts_, reinterpret_cast<T*>(o.here.data() + bytes_of(0)), facts);
+    if (o.has_facts) fetch_facts(queue, o, facts);
     o.done = queue.record();
     o.is_open = true;
+  }
+  template <class Queue>
+  void fetch_facts(Queue& queue, outcome& o, const T* facts) {
+    download(queue, facts_, o.facts(facts_).data(), facts);
   }
   void close(outcome& o) {
     o.is_open = false;
@@ -22206,59 +24498,6 @@ private:
   std::uint64_t next_ = 0;
   std::vector<double> losses_;
 };
-
-} // namespace cairn::detail
-
-// cairn/train/taken_loss.hpp
-
-namespace cairn::detail {
-
-// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
-// `rows` samples as the loss wants, of which there are at most `most`.
-template <class Loss, class T, numbers Targets>
-void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
-  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
-  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
-  if (found != rows)
-    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
-                      std::to_string(found));
-  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
-    function.check_targets(first_number(targets), rows, output);
-}
-
-// The numbers of a loss that its ops read, and the most there are.
-template <class T, class Loss>
-std::span<const T> constants_of(const Loss& function) {
-  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
-  else return {};
-}
-template <class Loss>
-constexpr std::size_t most_constants(const shape& output) {
-  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
-  else return 0;
-}
-
-// Where ops find what a step is judged by, and write the loss.
-struct judged_at {
-  const void* targets = nullptr;
-  const void* constants = nullptr;
-  double* loss = nullptr;
-};
-
-// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
-template <class Loss, class T, class Queue, class Target>
-void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
-               const judged_at& at, const T* output, T* gradient) {
-  loss_call<T, Target> call;
-  call.rows = rows;
-  call.output_shape = &output_shape;
-  call.output = output;
-  call.targets = targets;
-  call.output_gradient = gradient;
-  call.loss = at.loss;
-  call.constants = static_cast<const accumulated<T>*>(at.constants);
-  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
-}
 
 } // namespace cairn::detail
 
@@ -22523,6 +24762,7 @@ protected:
     for (std::size_t i = 0; i < updates_.states(); ++i)
       broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
     broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+    last_samples_ = {};
   }
 
   auto states_on_host() {
@@ -22577,7 +24817,8 @@ protected:
   void settle(auto& o) {
     waiting()(o.done);
     outcomes_.close(o);
-    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
+    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
+    if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
     if (!o.has_facts) return;
     const auto ranks = static_cast<std::size_t>(comm().size());
     const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
@@ -22588,6 +24829,7 @@ protected:
       throw;
     }
     stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
+    last_samples_ = facts_of_ranks<sum>::samples_of(facts, ranks);
   }
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
@@ -22656,6 +24898,7 @@ protected:
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
   std::size_t last_micro_batches_ = 1; // of the last step
+  ranks_with_samples last_samples_{};  // of the last step since the ranks began, or have joined
   std::size_t rows_ = 0;               // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
@@ -22663,6 +24906,8 @@ protected:
   std::uint64_t settings_;
   double gradient_norm_ = 0;
   double applied_scale_ = 1;   // what gradients() still has to multiply by
+  bool is_scale_late_ = false; // it is late_scale_, which is known when the step is over
+  double late_scale_ = 1;
   bool wants_to_stop_ = false; // this rank asks to, from the next step on
   bool stops_ = false;         // a rank asked to in the last step
   callback<std::byte*, std::size_t> discarded_{};
@@ -22712,7 +24957,8 @@ protected:
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
   using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_;
+  using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
+  using base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -22751,7 +24997,7 @@ private:
     this->begin_outcome();
     const auto write = [&](std::byte* to) {
       judge.write(rows_, to);
-      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes, micro_batches_ + 1);
     };
     return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
       double loss = 0;
@@ -22779,13 +25025,16 @@ private:
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
-    applied_scale_ = 1;
+    begin_scale();
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);
     return loss;
   }
+
+protected:
+  // What a step of a rank without samples is made of too: see joined_step.hpp.
   bool compares_parameters() const {
     return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
   }
@@ -22805,7 +25054,8 @@ private:
     } else {
       if (gradients.compares()) {
         const std::span<sum> all = gradients.facts();
-        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
+        if (micro_batches_ > 0) // else they are there already
+          copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
         if (compares_parameters())
           checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
                    static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
@@ -22814,9 +25064,9 @@ private:
       gradients.begin(comm(), compute());
     }
   }
-  void write_facts(std::byte* to) {
+  void write_facts(std::byte* to, std::size_t micro_batches) {
     facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
-                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches));
     wants_to_stop_ = false; // this step carries it
   }
 
@@ -22849,7 +25099,7 @@ private:
   }
   void use_bucket(std::size_t b) {
     gradients_.on_the_way().wait(compute(), b);
-    update_bucket(b, 1.0 / static_cast<double>(comm().size()));
+    update_bucket(b, mean_.here, mean_.there);
     const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
@@ -22861,15 +25111,49 @@ private:
     micro_batches_ = 0;
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
-      if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
+      take_micro_batches();
+      mean_ = mean_on_device();
     } else {
       gradients_.on_the_way().compare(comm(), compute());
+      last_samples_ = gradients_.on_the_way().samples();
+      take_micro_batches();
+      mean_ = {mean_over(last_samples_.count)};
       stops_ = gradients_.on_the_way().asks_to_stop();
       if (stops_) wants_to_stop_ = false;
     }
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
+  }
+
+  // What makes a mean of the sum over micro-batches and ranks with samples. Of several ranks whose device's work is done later
+  // the host does not know how many have some: an op counts them in the facts, and the update finds the mean there.
+  struct applied_mean {
+    double here = 1;
+    const double* there = nullptr;
+  };
+  double mean_over(std::size_t ranks) const {
+    return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks));
+  }
+  void take_micro_batches() { // a rank that has none has seen those of the others
+    if (last_micro_batches_ == 0) last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+  }
+  applied_mean mean_on_device() {
+    auto& gradients = gradients_.on_the_way();
+    auto& o = outcomes_.latest();
+    const auto ranks = static_cast<std::size_t>(comm().size());
+    if (!gradients.compares()) return {o.scale = mean_over(ranks)};
+    gradients.wait_for_facts(compute());
+    mean_factor(compute(), &o.numbers()->mean, static_cast<double>(last_micro_batches_), ranks,
+                static_cast<const sum*>(gradients.facts().data() + facts_of_ranks<sum>::place_of_micro_batches),
+                facts_of_ranks<sum>::each);
+    o.has_mean = is_scale_late_ = true;
+    return {1, &o.numbers()->mean};
+  }
+  // Gradients are being made anew: nothing makes a mean of them yet.
+  void begin_scale() {
+    applied_scale_ = 1;
+    is_scale_late_ = false;
   }
 
   // When everything has arrived: what fails on the way leaves no parameter updated.
@@ -22879,18 +25163,18 @@ private:
     auto& q = compute();
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
-    double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     begin_update();
-    const double* factor = nullptr;
+    double scale = mean_.here;
+    const double* factor = mean_.there;
     if (max_norm() > 0) {
       double squares = 0;
       if constexpr (is_apart) {
         auto& o = outcomes_.latest();
         squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
-        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm());
+        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm(), mean_.there);
         factor = &o.numbers()->factor;
         o.has_norm = true;
-        o.scale = scale;
+        is_scale_late_ = true;
       } else {
         squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
         gradient_norm_ = std::sqrt(squares) * scale;
@@ -22908,16 +25192,485 @@ private:
     guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale, const double* factor = nullptr) {
+  void update_bucket(std::size_t b, double scale, const double* factor) {
     updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
                    gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
+private:
+  applied_mean mean_{};     // of this step
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   bool reducing_ = false;
 };
 
 } // namespace cairn::detail
+
+// cairn/train/joined_step.hpp
+
+namespace cairn::detail {
+
+// The number that changes no other one by being added to it: to add 0 would make 0 of -0.
+struct nothing_to_add {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return static_cast<Number>(-0.0);
+  }
+};
+
+// The steps of other ranks, made by a rank that has no samples left: trainer::join(). It makes the calls of the communicator
+// that they make. What tells that it has no samples are its facts: no micro-batches. The end is found when no rank has some.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class joined_step : public training_step<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = training_step<Model, Loss, Optimizer, Batch, T, Device>;
+
+public:
+  using base::buckets, base::fused, base::is_apart;
+  using typename base::plan;
+
+protected:
+  using base::base;
+  friend struct replica_access;
+  using base::comm, base::compute, base::waiting;
+  using base::gradients_, base::guard_, base::last_samples_, base::micro_batches_, base::outcomes_, base::replica_;
+  using base::steps_, base::stops_, base::wants_to_stop_;
+  using typename base::sum;
+
+  std::uint64_t join_others() {
+    if (micro_batches_ > 0)
+      throw input_error("trainer::join: expected no micro-batches since the last step, found " + std::to_string(micro_batches_) +
+                        "; make a step of them, or call drop_micro_batches()");
+    const std::uint64_t before = steps_;
+    while (take_part()) {
+    }
+    return steps_ - before;
+  }
+  // A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
+  // samples this is no step: nothing is updated, and false comes back on all ranks. It waits for the others on every device.
+  bool take_part() {
+    if constexpr (!replica<Model>::distributed) return false;
+    else {
+      if (!gradients_.on_the_way().compares()) return false; // one rank, or no gradients: there is nothing to take part in
+      return guard_.run(
+          steps_ + 1,
+          [&] {
+            check_number("trainer: expected a schedule's learning rate of 0 or more", this->learning_rate_now());
+            this->begin_outcome();
+            if constexpr (is_apart) send_facts();
+            this->begin_scale();
+            guard_.enter(true);
+            this->begin_reduction();
+            return step_of_others();
+          },
+          [this] { this->abandon(); });
+    }
+  }
+
+private:
+  // Facts of a step without inputs, with which they go to the device otherwise.
+  void send_facts() {
+    const std::span<sum> here = outcomes_.latest().facts(gradients_.on_the_way().facts().size());
+    this->write_facts(reinterpret_cast<std::byte*>(here.data()), 0);
+    upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
+    waiting()(compute().record());
+  }
+  // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
+  bool step_of_others() {
+    auto& gradients = gradients_.on_the_way();
+    if constexpr (!fused) {
+      add_nothing(gradients_.all());
+      gradients.send(comm(), compute(), buckets[0].end);
+    }
+    const std::span<const sum> all = facts_now();
+    gradients.take(comm(), all);
+    if (gradients.samples().count == 0) return end_of_all(all);
+    if constexpr (fused) {
+      this->begin_updates();
+      for (std::size_t b = 0; b != buckets.size(); ++b) {
+        add_nothing(gradients.span_of(b));
+        this->use_finished(buckets[b].end);
+      }
+    }
+    this->update();
+    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());
+    return true;
+  }
+  // What all ranks say of this step, where the host can read it.
+  std::span<const sum> facts_now() {
+    auto& gradients = gradients_.on_the_way();
+    gradients.wait_for_facts(compute());
+    if constexpr (!is_apart) return gradients.facts();
+    else {
+      auto& o = outcomes_.latest();
+      outcomes_.fetch_facts(compute(), o, gradients.facts().data());
+      waiting()(compute().record());
+      return o.facts(gradients.facts().size());
+    }
+  }
+  void add_nothing(std::span<sum> gradients) {
+    elementwise(compute(), gradients.size(), nothing_to_add{}, gradients.data(), static_cast<const sum*>(gradients.data()));
+  }
+
+  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
+  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
+  bool end_of_all(std::span<const sum> all) {
+    this->wait_for_all(); // for what the last step tells
+    guard_.leave();
+    facts_of_ranks<sum>::compare(all, static_cast<std::size_t>(comm().size()));
+    guard_.enter(true);
+    if (gradients_.on_the_way().asks_to_stop()) {
+      stops_ = true; // and it stays so if the last step said it
+      wants_to_stop_ = false;
+    }
+    const ranks_with_samples last = std::exchange(last_samples_, {});
+    if (plan::state_block > 0 && last.count > 0 && last.count < static_cast<std::size_t>(comm().size()))
+      broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), static_cast<int>(last.first));
+    return false;
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/l1_loss.hpp
+
+namespace cairn {
+
+// The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
+struct L1Loss {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
+    l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+  }
+};
+
+static_assert(loss<L1Loss>);
+
+} // namespace cairn
+
+// cairn/train/measured_costs.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
+template <class T, class List>
+void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].type == element::real)
+      fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
+}
+
+// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
+// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
+// backward of its own, as it makes no gradient of its input.
+inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
+  const auto are_copies = [&](std::size_t i, std::size_t k) {
+    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
+           same_spelling(stages[i].type, stages[k].type);
+  };
+  std::vector<bool> done(costs.size());
+  for (std::size_t first = 0; first < costs.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> copies;
+    for (std::size_t i = first; i < costs.size(); ++i)
+      if (!done[i] && are_copies(first, i)) copies.push_back(i);
+    std::uint64_t forward = 0, backward = 0, backwards = 0;
+    for (const std::size_t i : copies) {
+      done[i] = true;
+      forward += costs[i].forward;
+      if (i > lowest) backward += costs[i].backward, ++backwards;
+    }
+    for (const std::size_t i : copies) {
+      costs[i].forward = forward / copies.size();
+      if (i > lowest) costs[i].backward = backward / backwards;
+    }
+  }
+}
+
+} // namespace detail
+
+// What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
+// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average.
+// memory_curve{measured_costs<Net, 64>()} then solves with
+// times in place of FLOPs, which know nothing of memory bandwidth.
+//
+// An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
+// block can make without its output was not timed: its share of a forward is that of its FLOPs.
+template <class Model, std::size_t Batch, class T = float, class Device = cpu>
+std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+  static_assert(
+      detail::shares_memory<Device>,
+      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
+      "is done later");
+  using curve = memory_curve<Model, Batch, T>;
+  using plan = typename curve::plan;
+  static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
+  using clock = std::chrono::steady_clock;
+  detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
+                                                                       plan::trained::memory.arena);
+  Device& device = timed.device();
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
+
+  constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
+  constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
+  auto inputs = device.allocate(inputs_at.size);
+  auto constants = device.allocate(constants_at.size);
+  const tensors<T> given{inputs.data(), inputs_at.offsets.data()};
+  const tensors<T> shared{constants.data(), constants_at.offsets.data()};
+  detail::fill_real<T>(plan::inputs, given, Batch);
+  detail::fill_real<T>(plan::constants, shared, Batch);
+
+  detail::frame<T> lent = timed.lend(Batch, pass::forward);
+  lent.inputs = given.to_read();
+  lent.constants = shared.to_read();
+  lent.gradients = &place;
+  lent.random = {.seed = 1};
+
+  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
+  for (int step = 0; step < 3; ++step)
+    for (std::size_t t = 0; t < plan::training.count; ++t) {
+      const detail::op& o = plan::training.ops()[t];
+      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
+        const detail::operands& at = plan::trained::memory.at[t];
+        const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
+        fill_normal(gradient, random_key{.seed = 2});
+        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
+      }
+      const auto start = clock::now();
+      detail::run_op(timed.code(), device.compute(), lent, t);
+      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
+      std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
+                                  : o.kind == detail::op_kind::backward ? &costs[o.position].backward
+                                                                        : nullptr;
+      if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
+    }
+  for (stage_cost& c : costs)
+    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  detail::average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
+  for (std::size_t i = 0; i < plan::size; ++i) {
+    stage_cost& c = costs[i];
+    const stage& s = plan::stages[i];
+    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+  }
+  return costs;
+}
+
+} // namespace cairn
+
+// cairn/train/metrics.hpp
+
+namespace cairn {
+
+// What a metric has added up: over batches, then over ranks.
+struct metric_sum {
+  double sum = 0;
+  double count = 0;
+
+  metric_sum& operator+=(const metric_sum& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
+  }
+};
+
+// A metric M of a validation is an object with
+//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
+//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
+//      over the batch;
+//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
+template <class M>
+concept metric = requires(const M& m, const metric_sum& all) {
+  { m.name() } -> std::convertible_to<std::string>;
+  { m.value(all) } -> std::convertible_to<double>;
+};
+
+// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
+struct Accuracy {
+  std::string name() const { return "accuracy"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
+struct Perplexity {
+  std::string name() const { return "perplexity"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
+    const auto count = static_cast<double>(targets.size());
+    return {loss * count, count};
+  }
+  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
+};
+
+// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
+struct MeanAbsoluteError {
+  std::string name() const { return "mean_absolute_error"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    metric_sum all{0, static_cast<double>(outputs.size())};
+    const auto* const expected = detail::first_number(targets);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
+    return all;
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
+
+} // namespace cairn
+
+// cairn/train/model.hpp
+
+namespace cairn {
+
+// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model knows no ranks: where each of
+// several has one, a number of threads is better given.
+struct model_options {
+  std::uint64_t seed = 0;  // of the initial parameters
+  std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
+  int ordinal = 0;         // which device, where the machine has several
+};
+
+namespace detail {
+
+// A network as written, without ddp, policy and fused update.
+template <class Net>
+using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
+
+template <class Net, class Batch, class T, class Device>
+using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+
+} // namespace detail
+
+// A network that computes: its parameters and buffers, and memory for an evaluation of at most Batch samples. There is no
+// loss, no optimizer and no gradient. Net is a network, with or without a checkpoint<> or fused_update<> around it: they
+// change nothing here.
+//
+//   model<Net, batch<64>> net;
+//   net.copy_parameters(train);
+//   const auto outputs = net.evaluate(images);
+template <class Net, class Batch, class T = float, class Device = cpu>
+class model : public detail::evaluated_replica<Net, Batch, T, Device> {
+public:
+  explicit model(const model_options& given = {})
+      : model(detail::held_device<Device>(
+                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+              given) {}
+  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
+  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+private:
+  model(detail::held_device<Device> device, const model_options& given)
+      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
+};
+
+} // namespace cairn
+
+// cairn/train/mse_loss.hpp
+
+namespace cairn {
+
+// The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
+struct MSELoss {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
+    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+  }
+};
+
+static_assert(loss<MSELoss>);
+
+} // namespace cairn
+
+// cairn/train/sgd.hpp
+
+namespace cairn {
+
+// Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
+// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
+struct SGD {
+  double learning_rate = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+
+  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
+  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
+
+  // As torch.optim.SGD refuses them.
+  void check() const {
+    detail::check_number("SGD: expected a momentum of 0 or more", momentum);
+    detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);
+    detail::check_number("SGD: expected a dampening from 0 to 1", dampening, 0, 1);
+    if (nesterov && (momentum == 0 || dampening != 0))
+      throw input_error("SGD: expected a momentum above 0 and no dampening with nesterov, found a momentum of " +
+                        std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
+  }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    const sgd_coefficients<T> c{.scale = call.scale,
+                                .learning_rate = static_cast<T>(call.learning_rate),
+                                .momentum = static_cast<T>(momentum),
+                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                .weight_decay = static_cast<T>(weight_decay),
+                                .nesterov = nesterov,
+                                .factor = call.factor};
+    sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
+  }
+};
+
+static_assert(optimizer<SGD>);
+
+} // namespace cairn
+
+// cairn/train/smooth_l1_loss.hpp
+
+namespace cairn {
+
+// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = output - target, averaged over all elements of all rows, as
+// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015).
+struct SmoothL1Loss {
+  double beta = 1;
+
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  std::array<double, 1> settings() const { return {beta}; }
+
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
+    detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
+    smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
+  }
+};
+
+static_assert(loss<SmoothL1Loss>);
+
+} // namespace cairn
 
 // cairn/train/wrong_trainer.hpp
 
@@ -22978,8 +25731,8 @@ namespace cairn {
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
+class trainer : public detail::joined_step<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = detail::joined_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
@@ -23045,6 +25798,13 @@ public:
   }
   // Forgets the micro-batches since the last step, as if they had not been.
   void drop_micro_batches() { micro_batches_ = 0; }
+
+  // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
+  // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
+  // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
+  // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
+  // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
+  std::uint64_t join() { return this->join_others(); }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
@@ -23187,6 +25947,7 @@ public:
     rate_was_set_ = s.rate_was_set;
     micro_batches_ = 0;
     applied_scale_ = 1;
+    is_scale_late_ = false;
   }
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
@@ -23202,8 +25963,9 @@ public:
 
   std::uint64_t steps() const { return steps_; } // updates so far
 
-  // Asks every rank to stop: the news goes with the next step's gradients, and when that step is made stop_requested() is true
-  // on all ranks, whichever asked. So all leave their loops after the same step. The step behind it knows nothing of it.
+  // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
+  // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
+  // knows nothing of it.
   void request_stop() { wants_to_stop_ = true; }
   bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
@@ -23246,15 +26008,16 @@ public:
 private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
+  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::is_scale_late_;
+  using base::late_scale_, base::micro_batches_;
   using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.
   void scale(std::span<sum> all) {
-    if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
+    if (std::exchange(is_scale_late_, false)) {
       this->wait_for_all();
-      applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
+      applied_scale_ = late_scale_;
     }
     if (applied_scale_ != 1)
       for (sum& g : all) g *= static_cast<sum>(applied_scale_);
@@ -24254,6 +27017,18 @@ inline std::size_t fraction_length(std::string_view name) {
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
 
+// An option whose second number is that of the first by default: stride<2, 2> was typed stride<2>.
+inline void shorten_squares(std::string& name) {
+  for (const std::string_view option : {"stride<", "padding<", "dilation<"})
+    for (std::size_t at = 0; (at = name.find(option, at)) != std::string::npos;) {
+      const bool is_whole = at == 0 || name[at - 1] == ' ' || name[at - 1] == '<';
+      at += option.size();
+      const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
+      const std::string twice = ", " + name.substr(at, end - at);
+      if (is_whole && name.compare(end, twice.size() + 1, twice + ">") == 0) name.erase(end, twice.size());
+    }
+}
+
 // The type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
@@ -24277,10 +27052,13 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   // Defaults that a user does not type and that only some compilers show.
-  constexpr std::array<std::array<std::string_view, 2>, 3> defaults{
-      {{", true>", ">"}, {", fraction{1, 100000}>", ">"}, {"Dropout<percent<50>>", "Dropout<>"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 4> defaults{{{", true>", ">"},
+                                                                     {", fraction{1, 100000}, fraction{1, 10}>", ">"},
+                                                                     {", fraction{1, 100000}>", ">"},
+                                                                     {"Dropout<percent<50>>", "Dropout<>"}}};
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
+  shorten_squares(out);
   return out;
 }
 
@@ -26342,7 +29120,6 @@ public:
   template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
   static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
-    using communicator_type = typename detail::replica<Model>::communicator_type;
     using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
@@ -26351,7 +29128,8 @@ public:
     out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
     out += " | " + count(ranks, "rank");
-    if constexpr (detail::replica<Model>::distributed) out.append(" by ").append(communicator_type::name);
+    if constexpr (detail::replica<Model>::distributed)
+      out.append(" by ").append(detail::name_of_communicator(detail::replica_access::comm(train)));
 
     const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());

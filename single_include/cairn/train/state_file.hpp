@@ -107,14 +107,14 @@ std::uint64_t checksum_of_header(const std::map<std::string, std::string>& metad
   return quick_checksum(std::as_bytes(std::span{all}));
 }
 
-// Every tensor of a trainer, where the host reads them: parameters and buffers by their own names, so that load_weights() and
-// PyTorch find them; then the optimizer's, as "optimizer/0/0.weight".
+// Every tensor of a trainer, where the host reads them or, turned to the order of files, in `bytes`: parameters and buffers by
+// their own names, so that load_weights() and PyTorch find them; then the optimizer's, as "optimizer/0/0.weight".
 template <class Weights>
-std::vector<safetensors_source> state_tensors(Weights& all) {
+std::vector<safetensors_source> state_tensors(Weights& all, file_bytes& bytes) {
   std::vector<safetensors_source> out;
-  const auto add = [&out](std::string name, const auto& q) {
+  const auto add = [&](std::string name, const auto& q) {
     using number = typename decltype(q.numbers)::value_type;
-    out.push_back({std::move(name), safetensors_type_of<number>, extents_of(q), std::as_bytes(q.numbers)});
+    out.push_back({std::move(name), safetensors_type_of<number>, extents_in_files(*q.facts), bytes.of(q.numbers, *q.facts)});
   };
   for_all_weights(all, [&](const auto& q) { add(q.name, q); });
   for (std::size_t i = 0; i < all.states(); ++i)
@@ -142,7 +142,8 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   for (std::size_t i = 0; i < s.words.size(); ++i) words.set(training_state::names[i], s.words[i]);
   for (const auto& [name, number] : notes) words.set_bits(note_mark + name, number);
   auto all = replica_access::weights_and_states(train);
-  auto tensors = state_tensors(all);
+  file_bytes bytes;
+  auto tensors = state_tensors(all, bytes);
   for (const safetensors_source& t : tensors) words.set(checksum_of + t.name, state_words::hexadecimal(quick_checksum(t.bytes)));
   words.set(checksum_mark, state_words::hexadecimal(checksum_of_header(words.all(), tensors)));
   write_safetensors(path, std::move(tensors), words.all());
@@ -192,7 +193,8 @@ public:
     std::size_t fits = 0;
     std::string missing;
     auto all = replica_access::weights_and_states(train);
-    auto wanted = state_tensors(all);
+    file_bytes bytes;
+    auto wanted = state_tensors(all, bytes);
     for (const safetensors_source& t : wanted) {
       const safetensors_entry* const e = file_.find(t.name);
       if (e != nullptr && e->extents == t.extents && e->type == t.type) ++fits;
@@ -203,6 +205,7 @@ public:
            std::to_string(file_.entries().size()) + (missing.empty() ? "" : "; of another shape or not there: " + missing));
     for (const safetensors_source& t : wanted)
       file_.read_bytes(*file_.find(t.name), {const_cast<std::byte*>(t.bytes.data()), t.bytes.size()});
+    bytes.give_back();
     all.give_back();
   }
   [[noreturn]] void fail(const std::string& what) const { throw file_error(text_of(file_.path()) + what); }
