@@ -48,6 +48,8 @@ struct ranks_in_turn {
   }
 };
 
+detail::call_stretch whole(std::uint64_t number, std::size_t count) { return {number, number, 0, count}; }
+
 template <class T>
 std::vector<T> numbers(int rank, std::size_t count, std::uint64_t call) {
   std::vector<T> out(count);
@@ -69,7 +71,7 @@ void check_sum(int ranks, std::size_t count, std::uint64_t number, std::uint64_t
     for (std::size_t i = 0; i < count; ++i) expected[i] += spans[static_cast<std::size_t>(rank)][i];
   constexpr auto what = sizeof(T) == 4 ? rank_call::kind::sum_float : rank_call::kind::sum_double;
   for (std::size_t rank = 0; rank < spans.size(); ++rank)
-    job.calls[rank]->begin({what, 0, spans[rank].data(), count}, number, false);
+    job.calls[rank]->begin({what, 0, spans[rank].data(), count}, whole(number, count), false);
   REQUIRE(job.run());
   for (const auto& span : spans) CHECK((count == 0 || std::memcmp(span.data(), expected.data(), count * sizeof(T)) == 0));
   CHECK(job.all.on_the_way.empty());
@@ -107,7 +109,7 @@ TEST_CASE("a broadcast gives the root's bytes to all, and writes nothing of its 
           }
           const auto expected = spans[static_cast<std::size_t>(root)];
           for (std::size_t rank = 0; rank < spans.size(); ++rank)
-            job.calls[rank]->begin({rank_call::kind::broadcast, root, spans[rank].data(), count}, 3, false);
+            job.calls[rank]->begin({rank_call::kind::broadcast, root, spans[rank].data(), count}, whole(3, count), false);
           REQUIRE(job.run());
           for (const auto& span : spans) CHECK(span == expected);
         }
@@ -127,7 +129,7 @@ TEST_CASE("an exchange gives every rank what every rank has") {
         expected.insert(expected.end(), own.back().begin(), own.back().end());
       }
       for (std::size_t rank = 0; rank < own.size(); ++rank)
-        job.calls[rank]->begin({rank_call::kind::exchange, 0, all[rank].data(), count, own[rank].data()}, 3, false);
+        job.calls[rank]->begin({rank_call::kind::exchange, 0, all[rank].data(), count, own[rank].data()}, whole(3, count), false);
       REQUIRE(job.run());
       for (const auto& found : all) CHECK(found == expected);
     }
@@ -138,8 +140,8 @@ TEST_CASE("spans of different sizes are found by what is received, on one rank a
     CAPTURE(other);
     ranks_in_turn job(2, 4);
     std::vector<float> a(1000), b(other);
-    job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, 0, false);
-    job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, 0, false);
+    job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, whole(0, a.size()), false);
+    job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, whole(0, b.size()), false);
     CHECK_THROWS_AS(job.run(), input_error);
   }
 }
@@ -148,9 +150,9 @@ TEST_CASE("another kind of call with the same number is found while its message 
   ranks_in_turn job(2, 4);
   std::vector<float> a(1000);
   std::vector<std::byte> b(4000);
-  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, 0, false);
+  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, whole(0, a.size()), false);
   CHECK(job.calls[0]->one_that_differs() == 2);
-  job.calls[1]->begin({rank_call::kind::exchange, 0, b.data(), 2000, b.data()}, 0, false);
+  job.calls[1]->begin({rank_call::kind::exchange, 0, b.data(), 2000, b.data()}, whole(0, 2000), false);
   CHECK_FALSE(job.run(100));
   CHECK(job.calls[0]->waits_for(1));
   CHECK(job.calls[0]->one_that_differs() == 1);
@@ -159,8 +161,8 @@ TEST_CASE("another kind of call with the same number is found while its message 
 TEST_CASE("calls of different numbers cannot mix") {
   ranks_in_turn job(2, 4);
   std::vector<float> a(1000, 1), b(1000, 2);
-  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, 0, false);
-  job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, 1, false);
+  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, whole(0, a.size()), false);
+  job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, whole(1, b.size()), false);
   CHECK_FALSE(job.run(100));
   CHECK(a == std::vector<float>(1000, 1));
 }
@@ -168,13 +170,31 @@ TEST_CASE("calls of different numbers cannot mix") {
 TEST_CASE("after give_up nothing is written to the memory of the call any more") {
   ranks_in_turn job(2, 4);
   std::vector<float> a(40'000, 1), b(40'000, 2);
-  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, 0, false);
+  job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, whole(0, a.size()), false);
   job.calls[0]->give_up();
   CHECK_FALSE(job.calls[0]->is_open());
   a = std::vector<float>(); // who took part of it now would read what is gone
-  job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, 0, false);
+  job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, whole(0, b.size()), false);
   CHECK_FALSE(job.run(100));
   CHECK(job.calls[1]->is_open());
+}
+
+TEST_CASE("a long call is cut into stretches that cover it once, and an exchange is whole") {
+  for (const auto what : {rank_call::kind::sum_float, rank_call::kind::sum_double, rank_call::kind::broadcast})
+    for (const std::size_t count : {0U, 1U, 65'536U, 131'072U, 1'000'003U}) {
+      const rank_call asked{what, 0, nullptr, count};
+      std::size_t covered = 0;
+      for (bool is_last = false; !is_last;) {
+        const auto next = detail::call_stretch::next_of(asked, 2, covered);
+        CHECK(next.first == covered);
+        CHECK(next.count * asked.element_bytes() <= 2 * detail::call_stretch::part_bytes);
+        covered += next.count;
+        is_last = next.is_last;
+        CHECK((is_last || next.count > 0));
+      }
+      CHECK(covered == count);
+    }
+  CHECK(detail::call_stretch::next_of({rank_call::kind::exchange, 0, nullptr, 10'000'000}, 2, 0).is_last);
 }
 
 TEST_CASE("what was reserved is enough: a call of that size allocates nothing of its own") {
@@ -183,7 +203,7 @@ TEST_CASE("what was reserved is enough: a call of that size allocates nothing of
   std::vector<std::vector<float>> spans(3, std::vector<float>(10'000, 1));
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const std::size_t before = job.calls[rank]->reserved();
-    job.calls[rank]->begin({rank_call::kind::sum_float, 0, spans[rank].data(), 10'000}, 0, false);
+    job.calls[rank]->begin({rank_call::kind::sum_float, 0, spans[rank].data(), 10'000}, whole(0, 10'000), false);
     CHECK(job.calls[rank]->reserved() == before);
   }
   REQUIRE(job.run());

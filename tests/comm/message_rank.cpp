@@ -107,6 +107,43 @@ TEST_CASE("messages have the bits of threads, for all kinds of calls, whole and 
     }
 }
 
+TEST_CASE("calls of several stretches have the bits of threads, and one that is longer on one rank is found") {
+  const auto long_calls = [](auto& rank) {
+    near_queue queue;
+    std::vector<float> first(1'500'000), second(400'000);
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = number_of(rank.rank(), i, 1);
+    for (std::size_t i = 0; i < second.size(); ++i) second[i] = number_of(rank.rank(), i, 2);
+    auto a = rank.all_reduce(queue, std::span<float>(first));
+    auto b = rank.all_reduce(queue, std::span<float>(second));
+    auto c = rank.broadcast(queue, std::as_writable_bytes(std::span(second)).first(0), 1);
+    a.wait(queue);
+    b.wait(queue);
+    c.wait(queue);
+    auto d = rank.broadcast(queue, std::as_writable_bytes(std::span(first)), 1);
+    d.wait(queue);
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  for (const int ranks : {2, 3}) {
+    std::vector<std::vector<float>> expected(static_cast<std::size_t>(ranks)), found(expected.size());
+    threads{ranks}.run([&](threads::rank& rank) { expected[static_cast<std::size_t>(rank.rank())] = long_calls(rank); });
+    CHECK(all_are_empty(wired_job{.ranks = ranks}.run(
+        [&](wired_rank& rank) { found[static_cast<std::size_t>(rank.rank())] = long_calls(rank); })));
+    CHECK(found == expected);
+  }
+  const auto thrown = wired_job{}.run([](wired_rank& rank) {
+    near_queue queue;
+    std::vector<float> span(rank.rank() == 0 ? 4 * 131'072 : 5 * 131'072, 1);
+    auto a = rank.all_reduce(queue, std::span<float>(span));
+    std::vector<float> next(131'072, 1);
+    auto b = rank.all_reduce(queue, std::span<float>(next));
+    a.wait(queue);
+    b.wait(queue);
+  });
+  const std::string& told = thrown[0].find("different calls") != std::string::npos ? thrown[0] : thrown[1];
+  CHECK(says(told, {"the ranks make different calls"}));
+}
+
 TEST_CASE("a ticket says whether its call is over, and an empty one waits for nothing") {
   CHECK(all_are_empty(wired_job{}.run([](wired_rank& rank) {
     near_queue queue;
