@@ -27,6 +27,7 @@
 #include <cairn/plan/buckets.hpp>             // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>               // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
+#include <cairn/plan/exposed_time.hpp>        // what of communication no work hides
 #include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
 #include <cairn/plan/fusion.hpp>              // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp>    // where gradients lie that are used inside backward
@@ -218,6 +219,7 @@
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/predicted_step.hpp>       // how long a step takes on many machines
 #include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
 #include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
