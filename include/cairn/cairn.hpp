@@ -263,6 +263,7 @@
 #include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
+#include <cairn/report/scaling_chart.hpp>    // a step's time against the number of machines, drawn
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
 #include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log

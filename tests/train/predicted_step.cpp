@@ -25,7 +25,7 @@ using Net = Sequential<Linear<16, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 16
 template <class Model, class... Options>
 using on_ranks = ddp<Model, loopback::rank, Options...>;
 template <class Model, class T = float>
-using costs_of = step_costs<Model, batch<32>, T>;
+using costs_of = op_times<Model, batch<32>, T>;
 
 using Early = on_ranks<Net, bucket_bytes<4_KiB>>;
 using Late = on_ranks<Net, bucket_bytes<4_KiB>, after_backward>;

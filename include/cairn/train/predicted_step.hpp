@@ -42,7 +42,7 @@ constexpr void check_cluster(const cluster& on) {
 // What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
 // whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
 template <class Model, class Batch, class T = float>
-class step_costs {
+class op_times {
   using distribution = detail::replica<Model>;
 
 public:
@@ -58,31 +58,30 @@ public:
   }();
 
   // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
-  static constexpr step_costs of_step(double seconds, double update = 0) {
-    detail::check_time("step_costs: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
-    detail::check_time("step_costs: expected an update of 0 seconds or more, and shorter than the step", update,
+  static constexpr op_times of_step(double seconds, double update = 0) {
+    detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
                        update >= 0 && update < seconds);
-    step_costs out(update);
+    op_times out(update);
     double sum = 0;
     for (const double work : out.seconds_) sum += work;
     for (double& work : out.seconds_) work *= (seconds - update) / sum;
     return out;
   }
   // A machine makes so many floating-point operations a second.
-  static constexpr step_costs at_rate(double flops_per_second, double update = 0) {
-    detail::check_time("step_costs: expected a rate of more than 0 operations per second", flops_per_second,
-                       flops_per_second > 0);
-    detail::check_time("step_costs: expected an update of 0 seconds or more", update, detail::is_time(update));
-    step_costs out(update);
+  static constexpr op_times at_rate(double flops_per_second, double update = 0) {
+    detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
     for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
     return out;
   }
   // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
-  static constexpr step_costs of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
-    detail::check_time("step_costs: expected the costs of each stage, of as many as the network has", double(nanoseconds.size()),
+  static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
+    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", double(nanoseconds.size()),
                        nanoseconds.size() == plan::size);
-    detail::check_time("step_costs: expected an update of 0 seconds or more", update, detail::is_time(update));
-    step_costs out(update);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
     for (std::size_t t = 0; t != plan::training.count; ++t) {
       const detail::op& o = plan::training.storage[t];
       if (!works(o)) continue;
@@ -102,7 +101,7 @@ private:
   }
 
   // FLOPs for one sample. Where no layer states any, every op counts as one.
-  explicit constexpr step_costs(double update) : update_(update) {
+  explicit constexpr op_times(double update) : update_(update) {
     const bool stated = flops(plan::whole, plan::training.ops()) > 0;
     for (std::size_t t = 0; t != plan::training.count; ++t)
       if (works(plan::training.storage[t]))
@@ -141,14 +140,14 @@ struct planned_calls {
 
 // The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
 // taken to leave at its end, though some leave inside.
-template <class Costs>
+template <class Times>
 inline constexpr auto ops_of_buckets = [] {
-  using plan = typename Costs::plan;
-  std::array<std::size_t, Costs::buckets.size()> at{};
-  for (std::size_t b = 0; b != Costs::buckets.size(); ++b) {
+  using plan = typename Times::plan;
+  std::array<std::size_t, Times::buckets.size()> at{};
+  for (std::size_t b = 0; b != Times::buckets.size(); ++b) {
     at[b] = plan::training.count - 1;
-    const std::size_t position = stage_of_leaf(plan::whole, Costs::buckets[b].leaves_after);
-    for (std::size_t t = 0; Costs::overlaps && t != plan::training.count; ++t) {
+    const std::size_t position = stage_of_leaf(plan::whole, Times::buckets[b].leaves_after);
+    for (std::size_t t = 0; Times::overlaps && t != plan::training.count; ++t) {
       const op& o = plan::training.storage[t];
       if (o.kind == op_kind::backward && o.position == position) at[b] = t;
     }
@@ -159,27 +158,27 @@ inline constexpr auto ops_of_buckets = [] {
 // The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole backward pass all buckets are awaited
 // before the update begins. A fused update waits for a bucket when as many have left after it as its memory has room for, and its
 // facts go by themselves, when the backward pass begins.
-template <class Costs>
-constexpr auto calls_of(const Costs& costs, std::size_t machines) {
-  using plan = typename Costs::plan;
-  using sum = accumulated<typename Costs::element>;
-  constexpr std::size_t count = Costs::buckets.size();
+template <class Times>
+constexpr auto calls_of(const Times& times, std::size_t machines) {
+  using plan = typename Times::plan;
+  using sum = accumulated<typename Times::element>;
+  constexpr std::size_t count = Times::buckets.size();
   planned_calls<count + 1> out{};
   if constexpr (count > 0) {
-    constexpr const auto& leave = ops_of_buckets<Costs>;
+    constexpr const auto& leave = ops_of_buckets<Times>;
     const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
     if constexpr (plan::fused) {
       out.storage[out.count++] = {facts, plan::training.loss, leave[0], 0};
       for (std::size_t b = 0; b != count; ++b) {
-        const std::size_t next = b + Costs::in_flight - 1;
-        const double share = static_cast<double>(Costs::buckets[b].size()) / static_cast<double>(plan::parameter_block);
-        out.storage[out.count++] = {Costs::buckets[b].size() * sizeof(sum), leave[b],
-                                    next < count ? leave[next] : plan::training.count - 1, share * costs.update()};
+        const std::size_t next = b + Times::in_flight - 1;
+        const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
+        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum), leave[b],
+                                    next < count ? leave[next] : plan::training.count - 1, share * times.update()};
       }
     } else {
       for (std::size_t b = 0; b != count; ++b)
-        out.storage[out.count++] = {Costs::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b],
-                                    plan::training.count - 1, b + 1 == count ? costs.update() : 0};
+        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b],
+                                    plan::training.count - 1, b + 1 == count ? times.update() : 0};
     }
   }
   return out;
@@ -188,8 +187,8 @@ constexpr auto calls_of(const Costs& costs, std::size_t machines) {
 } // namespace detail
 
 //   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
-//   const auto costs = step_costs<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
-//   const auto on_64 = predicted_step(costs, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
+//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
+//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
 //   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
 //
 // How long one training step takes on several machines, from what it costs on one and from the network between them: plain
@@ -200,18 +199,18 @@ constexpr auto calls_of(const Costs& costs, std::size_t machines) {
 //   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
 //   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
 //   * what communication takes from the work: copies, sums and the communication thread have cores of their own here. Where N
-//     ranks share fewer cores, give the costs of a step that was measured so, or multiply them by ranks over cores;
+//     ranks share fewer cores, give the times of a step that was measured so, or multiply them by ranks over cores;
 //   * checks between steps, loading of data, saving.
 template <class Model, class Batch, class T>
-constexpr auto predicted_step(const step_costs<Model, Batch, T>& costs, const cluster& on) {
-  using all_costs = step_costs<Model, Batch, T>;
-  constexpr std::size_t count = all_costs::buckets.size();
+constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
+  using given = op_times<Model, Batch, T>;
+  constexpr std::size_t count = given::buckets.size();
   detail::check_cluster(on);
-  const auto planned = detail::calls_of(costs, on.machines);
-  std::array<bucket_times, count + 1> times{};
-  const detail::step_time took = detail::run_step(costs.ops(), planned.calls(), on, times.data());
-  step_prediction<count> out{on.machines, all_costs::samples, took.compute, took.exposed, {}};
-  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = times[planned.count - count + b];
+  const auto planned = detail::calls_of(times, on.machines);
+  std::array<bucket_times, count + 1> seen{};
+  const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
+  step_prediction<count> out{on.machines, given::samples, took.compute, took.exposed, {}};
+  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.count - count + b];
   return out;
 }
 
