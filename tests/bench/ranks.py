@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""What compare.py measures with several ranks: a step over one rank's, and what predicted_step says of it."""
+import datetime
+import os
+import statistics
+import subprocess
+
+HEADING = "## Several ranks: mlp, 128 samples and one thread each\n"
+SWEEP = [("overlapped", mb) for mb in (0.0625, 0.25, 1, 4, 25)] + [("after_backward", mb) for mb in (1, 25)]
+MANY = [("overlapped", mb) for mb in (1, 25)]  # of four ranks, which share two cores here
+PEER_BUCKETS = (None, 1)
+STEPS = "60"
+
+
+class Measured:
+    """The results of all rounds; every list has one value a round."""
+
+    def __init__(self):
+        self.alone, self.together, self.pings, self.steps, self.peer = [], {}, {}, {}, {}
+        self.communicators = ["threads"]
+
+    def ratio(self, steps):  # over one rank's of the same round
+        return statistics.median(s["step_ms"] / one["step_ms"] for s, one in zip(steps, self.alone))
+
+
+def under_mpi(mpirun, ranks, bench):
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return [*mpirun, *root, "-np", str(ranks), bench]
+
+
+def at_once(command, count, env, read):
+    """The slowest of so many processes that run at the same time and know nothing of each other."""
+    all_ = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(count)]
+    return max((read(p.communicate()[0]) for p in all_), key=lambda figures: figures["step_ms"])
+
+
+def measure(tools, bench, peer, rounds, mpirun, say):
+    """`tools` is compare.py: its run() and figures()."""
+    out = Measured()
+    start = {"threads": lambda n: ([bench], ["--communicator", "threads", "--world", str(n)]),
+             "mpi": lambda n: (under_mpi(mpirun, n, bench), ["--communicator", "mpi"])}
+    if mpirun and subprocess.run([*under_mpi(mpirun, 2, bench), "ping", "--communicator", "mpi"], capture_output=True,
+                                 check=False).returncode == 0:
+        out.communicators.append("mpi")
+
+    def run(communicator, ranks, workload, *words):
+        before, behind = start[communicator](ranks)
+        return tools.figures([*before, workload, *behind, *words])
+
+    for round_ in range(rounds):
+        out.alone.append(tools.figures([bench, "mlp", "--steps", STEPS]))
+        for ranks in (2, 4):
+            out.together.setdefault(ranks, []).append(
+                at_once([bench, "mlp", "--steps", STEPS], ranks, tools.environment(), tools.last_figures))
+            for c in out.communicators:
+                out.pings.setdefault((c, ranks), []).append(run(c, ranks, "ping"))
+        for ranks, forms in ((2, SWEEP), (4, MANY)):
+            for mode, mb in forms:
+                for c in out.communicators:
+                    out.steps.setdefault((c, ranks, mode, mb), []).append(
+                        run(c, ranks, "ddp", "--mode", mode, "--bucket-mb", str(mb), "--steps", STEPS))
+        if peer:
+            out.peer.setdefault("alone", []).append(tools.figures([*peer, "mlp", "--steps", STEPS]))
+            for mb in PEER_BUCKETS:
+                words = [] if mb is None else ["--bucket-mb", str(mb)]
+                out.peer.setdefault(mb, []).append(tools.figures([*peer, "ddp", "--steps", STEPS, *words]))
+        say(f"ranks round {round_ + 1}/{rounds}")
+    return out
+
+
+def predictions(tools, bench, found, key, step_of_round):
+    """What predicted_step says of each round, from that round's step without communication and its ping."""
+    communicator, ranks, mode, mb = key
+    out = []
+    for i, ping in enumerate(found.pings[(communicator, ranks)]):
+        out.append(tools.figures([bench, "predict", "--world", str(ranks), "--mode", mode, "--bucket-mb", str(mb), "--step-ms",
+                                  str(step_of_round(i)), "--latency-us", str(ping["latency_us"]), "--gbytes",
+                                  str(ping["gbytes"])])["step_ms"])
+    return out
+
+
+def section(tools, bench, found):
+    """The text for RESULTS.md."""
+    number, table = tools.number, tools.table
+    middle = lambda runs, key="step_ms": statistics.median(r[key] for r in runs)  # noqa: E731
+    cores = os.cpu_count()
+    out = [HEADING,
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, made by `compare.py --part ranks`. Ratios are "
+           "medians of the ratios within a round. Ranks of `threads` are threads of one process, those of `mpi` processes that "
+           "`mpirun` started. The floor is the slowest of as many single ranks at the same time, in processes of their own "
+           f"that exchange nothing: what {cores} cores can do. `exposed` is how long a step of the slowest rank waits.\n"]
+    rows = [["one rank", "-"] + [number(middle(found.alone)), "1", "-"] * len(found.communicators),
+            ["floor: two at once", "-"] + [number(middle(found.together[2])), f"{found.ratio(found.together[2]):.3f}", "-"] *
+            len(found.communicators)]
+    for mode, mb in SWEEP:
+        row = [mode, f"{mb:g}"]
+        for c in found.communicators:
+            runs = found.steps[(c, 2, mode, mb)]
+            row += [number(middle(runs)), f"{found.ratio(runs):.3f}", number(middle(runs, "exposed_ms"))]
+        rows.append(row)
+    header = ["two ranks, buckets leave", "bucket MiB"]
+    for c in found.communicators:
+        header += [f"{c} ms", "over one rank", "exposed ms"]
+    out.append(table(header, rows))
+    if found.peer:
+        one = found.peer["alone"]
+        texts = []
+        for mb in PEER_BUCKETS:
+            ratio = statistics.median(d["step_ms"] / o["step_ms"] for d, o in zip(found.peer[mb], one))
+            texts.append(f"{middle(found.peer[mb]):.1f} ms on two ranks with {'its default' if mb is None else f'{mb} MiB'} "
+                         f"buckets, {ratio:.2f} of one rank's")
+        out.append(f"PyTorch DDP over gloo in the same rounds: {'; '.join(texts)}; {middle(one):.1f} ms on one.\n")
+
+    out.append("`predicted_step` against measured steps. Latency is half of a sum of 64 bytes, bandwidth that of a sum of 1 MiB, "
+               "both between ranks that do nothing else. The work of a step is that of the floor, single ranks at the same "
+               f"time; the other prediction knows only one rank alone, and takes ranks over cores ({cores}) times as long for "
+               "more ranks than cores.\n")
+    rows = []
+    for (c, ranks, mode, mb), runs in sorted(found.steps.items(), key=lambda item: (item[0][0] != "mpi", item[0][1])):
+        key = (c, ranks, mode, mb)
+        pings = found.pings[(c, ranks)]
+        by_floor = predictions(tools, bench, found, key, lambda i: found.together[ranks][i]["step_ms"])
+        by_one = predictions(tools, bench, found, key, lambda i: found.alone[i]["step_ms"] * max(1.0, ranks / cores))
+        rows.append([c, str(ranks), f"{mode}, {mb:g} MiB", number(middle(pings, "latency_us")), number(middle(pings, "gbytes")),
+                     number(middle(found.together[ranks])), number(statistics.median(by_floor)), number(middle(runs)),
+                     f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, by_floor)):.3f}",
+                     f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, by_one)):.3f}"])
+    out.append(table(["communicator", "ranks", "buckets", "latency us", "GB/s", "floor ms", "predicted ms", "measured ms",
+                      "measured / predicted", "/ predicted from one rank"], rows))
+    return "\n".join(out)
