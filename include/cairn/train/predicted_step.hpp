@@ -78,8 +78,9 @@ public:
   }
   // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
   static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
-    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(nanoseconds.size()),
-                       nanoseconds.size() == plan::size);
+    const std::size_t given = nanoseconds.size();
+    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
+                       given == plan::size);
     detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
     op_times out(update);
     for (std::size_t t = 0; t != plan::training.count; ++t) {
