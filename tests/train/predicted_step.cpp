@@ -14,6 +14,7 @@
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
 #include <cairn/train/predicted_step.hpp>
 
@@ -26,6 +27,11 @@ template <class Model, class... Options>
 using on_ranks = ddp<Model, loopback::rank, Options...>;
 template <class Model, class T = float>
 using costs_of = op_times<Model, batch<32>, T>;
+
+// A layer that states no operations.
+struct Silent : Linear<8, 8> {
+  static constexpr work flops(const arguments&) { return {}; }
+};
 
 using Early = on_ranks<Net, bucket_bytes<4_KiB>>;
 using Late = on_ranks<Net, bucket_bytes<4_KiB>, after_backward>;
@@ -73,6 +79,29 @@ TEST_CASE("predicted_step: costs are shared out by the operations of each op") {
   const double flops_of_step = 32.0 * static_cast<double>(flops(costs_of<Early>::plan::whole, schedule.ops()));
   CHECK(sum_of(rated) == doctest::Approx(flops_of_step / 1e9));
   for (std::size_t t = 0; t < schedule.count; ++t) CHECK(whole.ops()[t] / 1.5 == doctest::Approx(rated.ops()[t] / sum_of(rated)));
+}
+
+TEST_CASE("predicted_step: where no layer states its operations every op takes as long as any other") {
+  const auto times = costs_of<Sequential<Silent, Silent>>::of_step(4);
+  std::size_t works = 0;
+  for (const double seconds : times.ops()) {
+    CHECK((seconds == 0 || seconds == 1));
+    works += seconds > 0 ? 1U : 0U;
+  }
+  CHECK(works == 4);
+}
+
+TEST_CASE("predicted_step: a forward that makes the tape alone has a cost of its own") {
+  using Block = on_ranks<checkpoint<recompute_all, Sequential<Linear<16, 64>, Residual<Linear<64, 64>, ReLU>, Linear<64, 16>>>>;
+  const std::vector<stage_cost> stages(3, stage_cost{1000, 10, 5000});
+  const auto times = costs_of<Block>::of_stages(stages);
+  std::size_t whole = 0, tapes = 0;
+  for (const double seconds : times.ops()) {
+    whole += seconds == 1000 * 1e-9 ? 1U : 0U;
+    tapes += seconds == 10 * 1e-9 ? 1U : 0U;
+  }
+  CHECK(tapes == 1); // the last time that the block runs, for its backward
+  CHECK(whole > 3);
 }
 
 TEST_CASE("predicted_step: costs of stages are those of the forwards and backwards that the schedule has") {
@@ -131,11 +160,27 @@ TEST_CASE("predicted_step: a fused update waits in the backward pass, and hides 
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed < predicted_step(costs_of<Early>::of_step(0.5, 0.1), four).exposed);
   // A network that cannot keep up stops the backward pass: a bucket leaves late, which without it leaves in time.
-  const cluster slow{.machines = 4, .latency = 0.3, .bandwidth = 1e6};
+  const cluster slow{.machines = 4, .latency = 1e-3, .bandwidth = 1e4};
   const auto late = predicted_step(costs, slow);
   const auto plain = predicted_step(costs_of<Early>::of_step(0.5, 0.1), slow);
   CHECK(late.buckets.back().leaves > 0.5);
   CHECK(plain.buckets.back().leaves < 0.5);
+  // There is memory for two buckets: the first is waited for when the second has left, and before the third is written.
+  REQUIRE(late.buckets.size() == 3);
+  CHECK(late.buckets[1].leaves < late.buckets[0].arrives);
+  CHECK(late.buckets[2].leaves > late.buckets[0].arrives);
+}
+
+TEST_CASE("predicted_step: the facts of all ranks go with the first bucket") {
+  const auto times = costs_of<Early>::of_step(0.5);
+  cluster many = four;
+  many.machines = 300;
+  for (const cluster& on : {four, many}) {
+    const auto p = predicted_step(times, on);
+    const std::size_t facts = detail::facts_of_ranks<float>::size(on.machines) * sizeof(float);
+    const std::size_t bytes = costs_of<Early>::buckets[0].size() * sizeof(float) + facts;
+    CHECK(p.buckets[0].arrives - p.buckets[0].leaves == doctest::Approx(detail::all_reduce_time(on, bytes).whole()));
+  }
 }
 
 TEST_CASE("predicted_step: where nothing is learnt nothing is awaited, and more machines or less bandwidth are never quicker") {
