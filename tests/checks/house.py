@@ -26,7 +26,7 @@ FLOORS = {
 }
 
 # Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
-COMPONENTS = ("blas", "safetensors", "xtensor")
+COMPONENTS = ("blas", "mpi", "safetensors", "xtensor")
 # Headers that stand on a component's.
 COMPONENT_OF = {name: "safetensors" for name in ("saved_state", "saved_states", "state_file")}
 

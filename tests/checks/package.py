@@ -24,7 +24,7 @@ LEFT_OUT = 77
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
 # Cairn and nothing else: what a machine happens to have is looked for by the components only.
-ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "nlohmann_json", "xtensor")]
+ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "MPI", "nlohmann_json", "xtensor")]
 NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
 
 
@@ -183,6 +183,7 @@ PROFILE = """include(default)
 compiler.cppstd=20
 [platform_requires]
 openblas/0.3.21
+openmpi/4.1.4
 nlohmann_json/3.11.2
 xtensor/0.24.3
 """

@@ -76,3 +76,8 @@
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0
 #endif
+
+// Set by the CMake component cairn::mpi, which also links an MPI.
+#ifndef CAIRN_WITH_MPI
+#define CAIRN_WITH_MPI 0
+#endif

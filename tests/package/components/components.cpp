@@ -2,6 +2,9 @@
 // Uses one thing of each component that the project has asked for.
 #include <cairn/cairn.hpp>
 
+#if HAS_mpi
+#include <mpi.h>
+#endif
 #if HAS_xtensor
 #include <cairn/data/xtensor.hpp>
 #endif
@@ -16,6 +19,13 @@ int main() {
   if (cblas_sdot(3, x, 1, x, 1) != 14) return 1;
 #else
   static_assert(!CAIRN_WITH_BLAS);
+#endif
+#if HAS_mpi
+  static_assert(CAIRN_WITH_MPI);
+  int version = 0, subversion = 0; // the one call that needs no MPI_Init
+  if (MPI_Get_version(&version, &subversion) != MPI_SUCCESS || version < 3) return 4;
+#else
+  static_assert(!CAIRN_WITH_MPI);
 #endif
 #if HAS_xtensor
   float y[]{1, 2, 3, 4, 5, 6};

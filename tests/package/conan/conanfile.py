@@ -24,8 +24,8 @@ class Cairn(ConanFile):
     topics = ("neural-networks", "training", "checkpointing", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_blas": [True, False], "with_safetensors": [True, False], "with_xtensor": [True, False]}
-    default_options = {"with_blas": False, "with_safetensors": False, "with_xtensor": False}
+    options = {f"with_{component}": [True, False] for component in ("blas", "mpi", "safetensors", "xtensor")}
+    default_options = {option: False for option in options}
     no_copy_source = True
 
     @property
@@ -47,6 +47,8 @@ class Cairn(ConanFile):
         # The component's headers include these, so that they reach the user's compiler.
         if self.options.with_blas:
             self.requires("openblas/[>=0.3 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_mpi:
+            self.requires("openmpi/[>=4.1 <5]", transitive_headers=True, transitive_libs=True)
         if self.options.with_safetensors:
             self.requires("nlohmann_json/[>=3.9 <4]", transitive_headers=True)
         if self.options.with_xtensor:
@@ -65,7 +67,7 @@ class Cairn(ConanFile):
         toolchain = CMakeToolchain(self)
         for what in ("TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"CAIRN_BUILD_{what}"] = False
-        for library in ("BLAS", "nlohmann_json", "xtensor"):  # components are made where they are asked for
+        for library in ("BLAS", "MPI", "nlohmann_json", "xtensor"):  # components are made where they are asked for
             toolchain.cache_variables[f"CMAKE_DISABLE_FIND_PACKAGE_{library}"] = True
         toolchain.generate()
 
