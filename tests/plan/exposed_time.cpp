@@ -128,11 +128,12 @@ TEST_CASE("exposed_time: a sum by parts is its messages, counted one by one") {
 TEST_CASE("exposed_time: small calls have fewer owners, one machine has no calls") {
   constexpr cluster eight{.machines = 8, .latency = 1, .bandwidth = 1};
   static_assert(eight.least_part == 4096);
-  static_assert(owners_of(eight, 100) == 1 && owners_of(eight, 4096) == 1 && owners_of(eight, 8191) == 1);
-  static_assert(owners_of(eight, 8192) == 2 && owners_of(eight, 1'000'000) == 8);
+  static_assert(owners_of(eight, 100) == 1 && owners_of(eight, 4096) == 1 && owners_of(eight, 4097) == 2);
+  static_assert(owners_of(eight, 8193) == 3 && owners_of(eight, 1'000'000) == 8);
   static_assert(all_reduce_time(with(eight, 1), 1'000'000).whole() == 0);
   // 7 spans come in, 7 go out; or, with an owner for each part, an eighth of that.
   static_assert(all_reduce_time(eight, 100).whole() == 2 * 7 * 100 + 2);
+  static_assert(all_reduce_time(eight, 5000).whole() == 2 * 7 * 4096 + 2); // the other owner has less
   static_assert(all_reduce_time(eight, 80'000).whole() == 2 * 7 * 10'000 + 2);
 }
 

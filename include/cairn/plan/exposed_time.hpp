@@ -24,7 +24,7 @@ struct cluster {
   double bandwidth = 1e9; // of each machine, in each direction at the same time
   double per_message = 0; // of the processor, for each message that is sent
   all_reduce_algorithm sums = all_reduce_algorithm::parts;
-  std::size_t least_part = 4096; // bytes; calls so small that a part would be smaller have fewer owners
+  std::size_t least_part = 4096; // bytes; calls so small that their parts would be smaller have fewer owners
   std::size_t calls_at_once = 2; // so many of a rank's calls may be on their way; the next one waits
 };
 
@@ -39,22 +39,27 @@ struct call_time {
   constexpr double whole() const { return link + latency; }
 };
 
-// The owners of a call of so many bytes.
+// The bytes of the largest part of a call, which has as many owners as it has parts.
+constexpr double part_of(const cluster& on, std::size_t bytes) {
+  const double whole = static_cast<double>(bytes);
+  const double least = static_cast<double>(on.least_part);
+  const double share = whole / static_cast<double>(on.machines);
+  return share > least ? share : least < whole ? least : whole;
+}
 constexpr std::size_t owners_of(const cluster& on, std::size_t bytes) {
-  const std::size_t parts = bytes / on.least_part;
+  const std::size_t parts = (bytes + on.least_part - 1) / on.least_part;
   return parts < 1 ? 1 : parts < on.machines ? parts : on.machines;
 }
 
-// An owner of one of k parts of B bytes receives N - 1 messages of B / k bytes, and sends as many back. It sends its own span
-// to the other k - 1 owners too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; where N is
-// no power of two the round that folds the rest in is counted for all.
+// The owner of a part receives it from N - 1 machines, and sends as many sums back. It sends its own span to the other owners
+// too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; where N is no power of two the round
+// that folds the rest in is counted for all.
 constexpr call_time all_reduce_time(const cluster& on, std::size_t bytes) {
   if (on.machines < 2) return {};
   const double others = static_cast<double>(on.machines - 1);
   if (on.sums == all_reduce_algorithm::parts) {
     const double owners = static_cast<double>(owners_of(on, bytes));
-    return {2 * others * static_cast<double>(bytes) / owners / on.bandwidth + (others + owners - 1) * on.per_message,
-            2 * on.latency};
+    return {2 * others * part_of(on, bytes) / on.bandwidth + (others + owners - 1) * on.per_message, 2 * on.latency};
   }
   double rounds = 0;
   for (std::size_t reached = 1; reached < on.machines; reached *= 2) ++rounds;
