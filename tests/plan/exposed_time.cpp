@@ -54,11 +54,11 @@ counted_sum send_parts(std::size_t machines, std::size_t owners, double message,
 
 // The same step, second by second.
 struct simulated_step {
-  double end = 0, exposed = 0;
+  double end = 0, exposed = 0, taken = 0;
   std::vector<bucket_times> times{};
 };
 simulated_step simulate(const std::vector<double>& ops, const std::vector<planned_call>& calls, std::size_t at_once,
-                        double latency) {
+                        double latency, bool takes_all) {
   enum class at { behind, waiting, on_link, travelling, arrived };
   struct state {
     at where = at::behind;
@@ -96,8 +96,13 @@ simulated_step simulate(const std::vector<double>& ops, const std::vector<planne
       busy = busy || s.where == at::on_link;
     }
     for (std::size_t i = 0; i < calls.size() && !busy && open < at_once; ++i) // in order
-      if (call[i].where == at::waiting) call[i] = {at::on_link, static_cast<double>(calls[i].bytes)}, busy = true;
+      if (call[i].where == at::waiting) {
+        call[i] = {at::on_link, static_cast<double>(calls[i].bytes)};
+        out.times[i].begins = now;
+        busy = true;
+      }
     if (waits) ++out.exposed;
+    else if (busy && takes_all) ++out.taken;
     else --work;
     for (state& s : call) {
       if (s.where != at::on_link && s.where != at::travelling) continue;
@@ -161,8 +166,8 @@ TEST_CASE("exposed_time: what backward hides costs nothing, what it does not is 
     return std::pair{run_step(ops, calls, on, times.data()), times[0]};
   };
   static_assert(step(1, 1).first.compute == 65 && step(1, 1).first.exposed == 0);
-  static_assert(step(1, 1).second == bucket_times{30, 30 + 20 + 6}); // 4 seconds before the last op ends
-  static_assert(step(1, 2).second == bucket_times{60, 86});
+  static_assert(step(1, 1).second == bucket_times{30, 30, 30 + 20 + 6}); // 4 seconds before the last op ends
+  static_assert(step(1, 2).second == bucket_times{60, 60, 86});
   static_assert(step(1, 2).first.exposed == 26 && step(1, 2).first.compute == 65);
   static_assert(step(0.5, 1).first.exposed == 30 + 40 + 6 - 60);
   CHECK(step(1, 0).first.exposed == 0);
@@ -183,6 +188,21 @@ TEST_CASE("exposed_time: one call at a time waits for the latency of the one bef
   CHECK(last(100) == last(2));
 }
 
+TEST_CASE("exposed_time: what communication takes of the cores makes the work longer") {
+  static constexpr std::array<double, 3> ops{10, 20, 30};
+  static constexpr std::array<planned_call, 2> calls{{{8, 0, 2, 0}, {8, 0, 2, 0}}};
+  constexpr auto step = [](double taken) {
+    std::array<bucket_times, 2> times{};
+    cluster on = two_machines;
+    on.taken = taken;
+    return run_step(ops, calls, on, times.data());
+  };
+  static_assert(step(0).taken == 0 && step(0).exposed == 0);
+  static_assert(step(0.5).taken == 8); // half of the work of 16 seconds
+  static_assert(step(1).taken == 16 && step(1).compute == 60);
+  CHECK(step(0.25).taken == 4);
+}
+
 TEST_CASE("exposed_time: steps of every kind are those of a simulation second by second") {
   dice any{11};
   for (std::size_t trial = 0; trial < 2000; ++trial) {
@@ -198,11 +218,13 @@ TEST_CASE("exposed_time: steps of every kind are those of a simulation second by
     cluster on = two_machines;
     on.calls_at_once = 1 + any.below(3);
     on.latency = static_cast<double>(1 + any.below(4));
+    on.taken = any.coin() ? 1 : 0;
     std::vector<bucket_times> times(calls.size());
     const step_time took = run_step(ops, calls, on, times.data());
-    const simulated_step seen = simulate(ops, calls, on.calls_at_once, on.latency);
+    const simulated_step seen = simulate(ops, calls, on.calls_at_once, on.latency, on.taken == 1);
     CHECK(took.exposed == seen.exposed);
-    CHECK(took.compute + took.exposed == seen.end);
+    CHECK(took.taken == seen.taken);
+    CHECK(took.compute + took.taken + took.exposed == seen.end);
     CHECK(times == seen.times);
   }
 }

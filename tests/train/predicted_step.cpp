@@ -171,6 +171,17 @@ TEST_CASE("predicted_step: a fused update waits in the backward pass, and hides 
   CHECK(late.buckets[2].leaves > late.buckets[0].arrives);
 }
 
+TEST_CASE("predicted_step: what communication takes from the work counts in the step and in its efficiency") {
+  const auto times = costs_of<Early>::of_step(0.5);
+  cluster on = four;
+  on.taken = 1;
+  const auto p = predicted_step(times, on);
+  CHECK(p.taken > 0);
+  CHECK(p.seconds() == doctest::Approx(0.5 + p.taken + p.exposed));
+  CHECK(p.efficiency() == doctest::Approx(0.5 / p.seconds()));
+  CHECK(p.seconds() > predicted_step(times, four).seconds());
+}
+
 TEST_CASE("predicted_step: the facts of all ranks go with the first bucket") {
   const auto times = costs_of<Early>::of_step(0.5);
   cluster many = four;
@@ -229,6 +240,8 @@ TEST_CASE("predicted_step: clusters and costs that there cannot be are refused")
   refused({.per_message = -1}, "for a message, found -1");
   refused({.least_part = 0}, "parts of at least 1 byte, found 0");
   refused({.calls_at_once = 0}, "at least 1 call at once, found 0");
+  refused({.taken = 1.5}, "from 0 to 1 of the work is taken, found 1.5");
+  refused({.taken = nan}, "is taken, found nan");
   const auto no_costs = [](auto make, const char* text) { CHECK_THROWS_WITH_AS(make(), doctest::Contains(text), input_error); };
   no_costs([] { return costs_of<Early>::of_step(0); }, "a step of more than 0 seconds, found 0");
   no_costs([] { return costs_of<Early>::of_step(1, 1); }, "shorter than the step, found 1");

@@ -26,6 +26,9 @@ struct cluster {
   all_reduce_algorithm sums = all_reduce_algorithm::parts;
   std::size_t least_part = 4096; // bytes; calls so small that their parts would be smaller have fewer owners
   std::size_t calls_at_once = 2; // so many of a rank's calls may be on their way; the next one waits
+  // While a call fills the link, the share of the work that stands still: 0 where sums and copies are made by cores of their
+  // own, 1 where the only core makes them.
+  double taken = 0;
 };
 
 namespace detail {
@@ -78,9 +81,10 @@ struct planned_call {
 
 } // namespace detail
 
-// When a bucket leaves its machine and when its sum is there, in seconds since the step began.
+// When a bucket leaves its machine, when it is its turn on the link, and when its sum is there, in seconds since the step began.
 struct bucket_times {
   double leaves = 0;
+  double begins = 0;
   double arrives = 0;
 
   constexpr bool operator==(const bucket_times&) const = default;
@@ -88,45 +92,99 @@ struct bucket_times {
 
 namespace detail {
 
-// What of a step is work, and what is waiting.
+// What of a step is work, and what is not.
 struct step_time {
   double compute = 0;
-  double exposed = 0; // communication that no work hides
+  double taken = 0;   // by communication, of the time of the cores that work
+  double exposed = 0; // communication that no work hides: the step waits
 };
 
-// Runs a step through: `ops[t]` are the seconds of op t, calls are in the order in which they leave, and for the last ops
-// of several that are awaited at the same op in that order too. Writes the times of call i to times[i].
-//
-// A machine's link serves its calls in order, one at a time: two calls that share it are together no sooner over. What the
-// second one gains is the latency of the first, while at most `calls_at_once` of them are on their way.
-constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
-                             bucket_times* times) {
-  step_time out{};
-  double now = 0;
-  double link_free = 0;
-  std::size_t left = 0;
-  for (std::size_t t = 0; t < ops.size(); ++t) {
-    now += ops[t];
-    out.compute += ops[t];
-    for (; left < calls.size() && calls[left].leaves_after == t; ++left) {
-      const call_time takes = all_reduce_time(on, calls[left].bytes);
-      double begins = now > link_free ? now : link_free;
-      if (left >= on.calls_at_once && times[left - on.calls_at_once].arrives > begins)
-        begins = times[left - on.calls_at_once].arrives;
-      link_free = begins + takes.link;
-      times[left] = {now, begins + takes.whole()};
-    }
-    for (std::size_t i = 0; i < left; ++i) {
-      if (calls[i].awaited_after != t) continue;
-      if (times[i].arrives > now) {
-        out.exposed += times[i].arrives - now;
-        now = times[i].arrives;
-      }
-      now += calls[i].used_for;
-      out.compute += calls[i].used_for;
+// A step on one machine, run through.
+class step_walk {
+public:
+  constexpr step_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
+      : calls_(calls), on_(on), times_(times) {}
+
+  constexpr void work(double seconds) {
+    const double undisturbed = now_ + seconds;
+    out_.compute += seconds;
+    if (on_.taken > 0 && seconds > 0) work_beside_calls(seconds);
+    else now_ = undisturbed;
+    if (now_ > undisturbed) out_.taken += now_ - undisturbed;
+  }
+
+  // The calls that leave after this op. The machine's link serves calls in order, one at a time: two that share it are together
+  // no sooner over. What a second one gains is the latency of the first, while at most `calls_at_once` are on their way.
+  constexpr void send(std::size_t op) {
+    for (; left_ < calls_.size() && calls_[left_].leaves_after == op; ++left_) {
+      const call_time takes = all_reduce_time(on_, calls_[left_].bytes);
+      double begins = now_ > link_free_ ? now_ : link_free_;
+      if (left_ >= on_.calls_at_once && times_[left_ - on_.calls_at_once].arrives > begins)
+        begins = times_[left_ - on_.calls_at_once].arrives;
+      link_free_ = begins + takes.link;
+      times_[left_] = {now_, begins, begins + takes.whole()};
     }
   }
-  return out;
+
+  // Of several calls that are awaited after one op the first comes first.
+  constexpr void await(std::size_t op) {
+    for (std::size_t i = 0; i < left_; ++i) {
+      if (calls_[i].awaited_after != op) continue;
+      if (times_[i].arrives > now_) {
+        out_.exposed += times_[i].arrives - now_;
+        now_ = times_[i].arrives;
+      }
+      work(calls_[i].used_for);
+    }
+  }
+
+  constexpr const step_time& out() const { return out_; }
+
+private:
+  // What left after the op that is at work now cannot slow it, so the intervals on the link are known.
+  constexpr void work_beside_calls(double seconds) {
+    const double rate = 1 - on_.taken;
+    for (std::size_t i = done_; i < left_ && times_[i].begins < now_ + seconds; ++i) {
+      const double ends = times_[i].arrives - all_reduce_time(on_, calls_[i].bytes).latency;
+      if (ends <= now_) {
+        done_ = i + 1;
+        continue;
+      }
+      if (times_[i].begins > now_) {
+        seconds -= times_[i].begins - now_;
+        now_ = times_[i].begins;
+      }
+      const double meanwhile = rate * (ends - now_);
+      if (seconds <= meanwhile) {
+        now_ += seconds / rate;
+        return;
+      }
+      seconds -= meanwhile;
+      now_ = ends;
+    }
+    now_ += seconds;
+  }
+
+  std::span<const planned_call> calls_;
+  const cluster& on_;
+  bucket_times* times_; // of each call
+  step_time out_{};
+  double now_ = 0;
+  double link_free_ = 0;
+  std::size_t left_ = 0; // calls
+  std::size_t done_ = 0; // of these, calls that the link has served
+};
+
+// `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
+constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
+                             bucket_times* times) {
+  step_walk walk(calls, on, times);
+  for (std::size_t t = 0; t < ops.size(); ++t) {
+    walk.work(ops[t]);
+    walk.send(t);
+    walk.await(t);
+  }
+  return walk.out();
 }
 
 } // namespace detail

@@ -35,6 +35,7 @@ constexpr void check_cluster(const cluster& on) {
   check_time("predicted_step: expected 0 seconds or more for a message", on.per_message, is_time(on.per_message));
   check_time("predicted_step: expected parts of at least 1 byte", static_cast<double>(on.least_part), on.least_part >= 1);
   check_time("predicted_step: expected at least 1 call at once", static_cast<double>(on.calls_at_once), on.calls_at_once >= 1);
+  check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
 }
 
 } // namespace detail
@@ -119,10 +120,11 @@ struct step_prediction {
   std::size_t machines = 1;
   std::size_t samples = 1; // of one machine
   double compute = 0;      // seconds of work
+  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
   double exposed = 0;      // seconds in which it only waits for gradients
   std::array<bucket_times, Buckets> buckets{};
 
-  constexpr double seconds() const { return compute + exposed; }
+  constexpr double seconds() const { return compute + taken + exposed; }
   // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
   constexpr double efficiency() const { return compute / seconds(); }
   constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
@@ -199,8 +201,8 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
 // It is a lower bound that a quiet network comes near to. The model leaves out
 //   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
 //   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
-//   * what communication takes from the work: copies, sums and the communication thread have cores of their own here. Where N
-//     ranks share fewer cores, give the times of a step that was measured so, or multiply them by ranks over cores;
+//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
+//     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
 //   * checks between steps, loading of data, saving.
 template <class Model, class Batch, class T>
 constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
@@ -210,7 +212,7 @@ constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const clus
   const auto planned = detail::calls_of(times, on.machines);
   std::array<bucket_times, count + 1> seen{};
   const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
-  step_prediction<count> out{on.machines, given::samples, took.compute, took.exposed, {}};
+  step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
   for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.count - count + b];
   return out;
 }
