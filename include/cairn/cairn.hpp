@@ -142,6 +142,7 @@
 #include <cairn/comm/launch_variables.hpp>     // what launchers tell of a process
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
+#include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
 

@@ -5,13 +5,29 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/core/error.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/step_facts.hpp>
 
 namespace cairn::detail {
+
+// Throws the exception that is being handled again, with a text that says which bucket it was.
+[[noreturn]] inline void throw_with_bucket(std::size_t b, std::size_t buckets) {
+  const std::string bucket = "bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets) + ": ";
+  try {
+    throw;
+  } catch (const rank_lost& thrown) {
+    throw rank_lost(bucket + thrown.what());
+  } catch (const deadline_error& thrown) {
+    throw deadline_error(bucket + thrown.what());
+  } catch (const input_error& thrown) {
+    throw input_error(bucket + thrown.what());
+  }
+}
 
 // The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
 // copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
@@ -59,7 +75,14 @@ public:
   std::size_t left() const { return next_; }
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  void wait(Queue& queue, std::size_t b) { pending_[b].wait(queue); }
+  // What fails says which bucket it was.
+  void wait(Queue& queue, std::size_t b) {
+    try {
+      pending_[b].wait(queue);
+    } catch (...) {
+      throw_with_bucket(b, buckets_.size());
+    }
+  }
   // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
   bool is_back(std::size_t b) const {
     if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();

@@ -7,13 +7,15 @@
 #include <cstddef>
 #include <mutex>
 
+#include <cairn/comm/termination.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn {
 
 // While one of these lives, SIGTERM and SIGINT (Ctrl-C) do not end the process at once: they are noted, so that a loop can
-// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone. There may be
-// several at a time, one for each rank of `threads`: the last one that goes puts back what was there.
+// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone; that a
+// communicator notes SIGTERM is no such. There may be several at a time, one for each rank of `threads`: the last one that goes
+// puts back what was there.
 //
 //   const stop_signals signals;
 //   while (...) {
@@ -33,7 +35,8 @@ public:
       own.sa_handler = &note;
       own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
       ::sigemptyset(&own.sa_mask);
-      s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 && s.before[i].sa_handler == SIG_DFL &&
+      s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 &&
+                     (s.before[i].sa_handler == SIG_DFL || s.before[i].sa_handler == &detail::on_termination) &&
                      ::sigaction(numbers[i], &own, nullptr) == 0;
     }
   }

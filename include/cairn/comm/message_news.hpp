@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <cairn/comm/message_transport.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// What one rank tells all others about itself, besides its calls.
+struct rank_news {
+  enum class kind : std::uint64_t {
+    failed, // a call of it failed: none of its calls from `calls` on will be over
+    left,   // its body has ended after so many calls
+  };
+  kind what = kind::left;
+  std::uint64_t calls = 0;
+  std::uint64_t threw = 0;      // left: by an exception
+  std::uint64_t follows = 0;    // which another rank's failure caused
+  std::array<char, 992> text{}; // ends with a zero
+
+  void say(std::string_view why) { std::copy_n(why.begin(), std::min(why.size(), text.size() - 1), text.begin()); }
+};
+
+// Sends and receives news. A rank sends at most one of each kind in a run, and nothing here waits for another rank.
+template <message_transport Transport>
+class message_news {
+public:
+  static constexpr int tag = 0;
+
+  explicit message_news(Transport& transport)
+      : transport_(transport), sent_(2 * static_cast<std::size_t>(transport.size())), over_(sent_.size()) {}
+
+  void send(const rank_news& news) {
+    const auto half = static_cast<std::size_t>(news.what);
+    const std::size_t size = sent_.size() / 2;
+    settle(std::chrono::seconds(1)); // of the run before
+    out_[half] = news;
+    for (std::size_t rank = 0; rank < size; ++rank)
+      if (rank != static_cast<std::size_t>(transport_.rank()))
+        transport_.send(sent_[half * size + rank], static_cast<int>(rank), tag, bytes_of(out_[half]), sizeof(rank_news));
+  }
+  // Goes on with what is being sent; what is not over after a while is left to itself.
+  void settle(std::chrono::milliseconds patience) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    bool once = false;
+    for (std::size_t open = 1; open > 0;) {
+      open = 0;
+      static_cast<void>(transport_.finished(std::span(sent_), std::span(over_)));
+      for (auto& request : sent_) {
+        if (!transport_.is_open(request)) continue;
+        if (once && std::chrono::steady_clock::now() > give_up) transport_.forget(request);
+        else ++open;
+      }
+      if (open > 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      once = true;
+    }
+  }
+
+  struct from_rank {
+    int rank = 0;
+    rank_news news{};
+  };
+  // What has arrived since, one at a time.
+  std::optional<from_rank> look() {
+    const std::optional<incoming_message> there = transport_.probe(any_rank_sends, tag);
+    if (!there) return {};
+    from_rank found{there->from, {}};
+    if (there->bytes != sizeof(rank_news))
+      throw error("rank " + std::to_string(there->from) + " sent " + std::to_string(there->bytes) + " bytes of news where " +
+                  std::to_string(sizeof(rank_news)) + " were expected; are all ranks of one version?");
+    typename Transport::request request{};
+    transport_.receive(request, there->from, tag, bytes_of(found.news), sizeof(rank_news));
+    finished_request over;
+    while (transport_.finished({&request, 1}, {&over, 1}) == 0) std::this_thread::yield(); // it is here already
+    found.news.text.back() = '\0';
+    return found;
+  }
+
+private:
+  static std::byte* bytes_of(rank_news& news) { return reinterpret_cast<std::byte*>(&news); }
+
+  Transport& transport_;
+  std::vector<typename Transport::request> sent_;
+  std::vector<finished_request> over_;
+  std::array<rank_news, 2> out_{};
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <cairn/comm/communicator.hpp>
+#include <cairn/comm/exchange.hpp>
+#include <cairn/comm/message_group.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// A rank whose calls are messages: a communicator. It is used by one thread at a time. Sums are taken in the order of the ranks,
+// ((rank 0 + rank 1) + rank 2) + …: their bits depend on no timing, and not on how a span was cut into calls.
+template <class Transport>
+class message_rank {
+public:
+  static constexpr std::string_view name = Transport::name;
+
+  // A pending. When an exception destroys it unwaited, it waits until no other rank needs its span, at most until the deadline.
+  class [[nodiscard]] ticket {
+  public:
+    ticket() = default;
+    ticket(ticket&& other) noexcept : board_(std::exchange(other.board_, nullptr)), call_(other.call_) {}
+    ticket& operator=(ticket&& other) noexcept {
+      ticket replaced(std::move(*this));
+      board_ = std::exchange(other.board_, nullptr);
+      call_ = other.call_;
+      return *this;
+    }
+    ~ticket() {
+      if (board_ == nullptr) return;
+      assert((board_->failed() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
+      board_->drop(call_);
+    }
+
+    // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
+    template <class Queue>
+    void wait(Queue&) {
+      if (message_board* const board = std::exchange(board_, nullptr)) board->wait(call_);
+    }
+    // Whether the sum is there already, or nothing is waited for.
+    bool over() const { return board_ == nullptr || board_->over(call_); }
+
+  private:
+    friend class message_rank;
+    ticket(message_board& board, std::uint64_t call) : board_(&board), call_(call) {}
+
+    message_board* board_ = nullptr;
+    std::uint64_t call_ = 0;
+  };
+
+  explicit message_rank(message_board& board) : board_(board) {}
+  message_rank(const message_rank&) = delete;
+  message_rank& operator=(const message_rank&) = delete;
+
+  int rank() const { return board_.here().rank; }
+  int size() const { return board_.here().size; }
+  int local_rank() const { return board_.here().local_rank; }
+  int local_size() const { return board_.here().local_size; }
+
+  // The host shares the queue's memory: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
+  // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
+  template <queue_shares_memory Queue>
+  ticket all_reduce(Queue&, std::span<float> span) {
+    return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
+  }
+  template <queue_shares_memory Queue>
+  ticket all_reduce(Queue&, std::span<double> span) {
+    return start({rank_call::kind::sum_double, 0, span.data(), span.size()});
+  }
+  template <queue_shares_memory Queue>
+  ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
+    if (root < 0 || root >= size())
+      throw input_error(std::string(name) + ": broadcast from rank " + std::to_string(root) + ", but the ranks are 0 to " +
+                        std::to_string(size() - 1));
+    return start({rank_call::kind::broadcast, root, bytes.data(), bytes.size()});
+  }
+
+  // For queues of every device: the bytes are in the host's memory.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
+    check_exchange(name, own.size(), all.size(), size());
+    board_.wait(board_.start({rank_call::kind::exchange, 0, all.data(), own.size(), own.data()}));
+  }
+
+  // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
+  void check() { board_.check(); }
+
+  // Allocates what the largest call needs for the sums that this rank makes: twice the bytes, at most.
+  void reserve(std::size_t bytes) { board_.reserve(bytes); }
+
+private:
+  ticket start(const rank_call& asked) { return ticket(board_, board_.start(asked)); }
+
+  message_board& board_;
+};
+
+} // namespace cairn::detail

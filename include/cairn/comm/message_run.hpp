@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <cairn/comm/message_board.hpp>
+#include <cairn/comm/message_rank.hpp>
+#include <cairn/comm/termination.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// Calls the body with this process's rank, and ends when the bodies of all ranks have ended. If one threw, it throws rank_lost on
+// every rank: where an exception began, with its text and the exception nested in it; elsewhere without the text, so that a
+// user who sees what all ranks print reads it once. If a rank does not end after another has failed, the job is ended.
+template <class Transport, class Body>
+void run_as_rank(message_board& board, Body& body) {
+  message_rank<Transport> self(board);
+  std::exception_ptr thrown;
+  std::string text;
+  try {
+    body(self);
+  } catch (const std::exception& fault) {
+    thrown = std::current_exception();
+    text = fault.what();
+  } catch (...) {
+    thrown = std::current_exception();
+    text = "something that is no std::exception";
+  }
+  const run_outcome out = board.leave(thrown ? &text : nullptr);
+  const std::string cause = "because rank " + std::to_string(out.first_to_throw) + " threw";
+  std::string whole = board.whose();
+  if (thrown && (!out.this_rank_follows || out.first_to_throw == board.here().rank || out.first_to_throw < 0))
+    whole += " threw: " + text;
+  else if (thrown) whole += ": it was stopped, " + cause + "; what that rank prints says why";
+  else whole += ": its work was done, but the job failed, " + cause;
+
+  if (termination_notice::arrived()) {
+    std::fprintf(stderr, "%s\n", whole.c_str());
+    std::fflush(stderr);
+    termination_notice::end_process();
+  }
+  if (!out.late.empty())
+    board.abort(whole + "; " + out.late + " did not end within the deadline after that, so the job is ended");
+  if (!thrown && out.first_to_throw < 0) return;
+  if (!thrown) throw rank_lost(whole);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    std::throw_with_nested(rank_lost(whole));
+  }
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <semaphore.h>
+
+#include <cairn/comm/message_board.hpp>
+#include <cairn/comm/message_call.hpp>
+#include <cairn/comm/message_news.hpp>
+#include <cairn/comm/message_transport.hpp>
+#include <cairn/comm/termination.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// What the communication thread does: it serves the calls of its rank, and makes all calls of the transport.
+//
+// Two calls are worked on at a time, and begin in the order in which they were started. The thread sleeps when none is open.
+// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share.
+//
+// A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
+// looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
+template <class Transport>
+class message_server {
+  using clock = message_board::clock;
+  using fault_kind = message_board::fault_kind;
+
+public:
+  message_server(message_board& board, Transport& transport)
+      : board_(board), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())) {
+    for (std::size_t i = 0; i < worked_on; ++i) calls_.emplace_back(transport);
+  }
+
+  // Returns when the board says so, and nothing is open.
+  void serve() {
+    auto moved_at = clock::now(), looked_at = moved_at;
+    for (;;) {
+      const bool moved = work();
+      const auto now = clock::now();
+      if (moved) moved_at = now;
+      if (!moved && (now - looked_at > slow_look || !any_open())) {
+        looked_at = now;
+        look_around(now);
+      }
+      if (board_.failed()) give_up();
+      if (!answer_rank(now)) return;
+      if (!moved) rest(now - moved_at);
+    }
+  }
+
+private:
+  static constexpr std::size_t worked_on = 2;
+  static constexpr std::chrono::microseconds eager{300};   // so long a rank that waits is worth a busy thread
+  static constexpr std::chrono::microseconds nap{60};      // between two looks otherwise
+  static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at what is seldom
+  static constexpr std::chrono::milliseconds farewell{1000};
+  static constexpr std::chrono::milliseconds last_words{300}; // after SIGTERM
+  // So much longer waits a rank for the sums of others: the owner of a part knows which rank is late, and says so.
+  static constexpr std::chrono::milliseconds by_hearsay{250};
+
+  // What another rank has said about itself.
+  struct other_rank {
+    std::uint64_t runs = 0;                  // in so many its body has ended
+    std::uint64_t calls = ~std::uint64_t{0}; // the calls from this one on will never be over
+    std::optional<rank_news> failed{}, left{};
+  };
+
+  bool any_open() const {
+    return std::ranges::any_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
+  }
+
+  // Moves calls on; whether anything moved.
+  bool work() {
+    if (board_.failed()) return false;
+    if (others_.size() == 1) { // calls are over when they start
+      next_ = board_.started_.load();
+      return false;
+    }
+    bool moved = false;
+    try {
+      for (message_call<Transport>& call : calls_) {
+        if (call.is_open()) {
+          if (!call.progress()) continue;
+        } else if (next_ < board_.started_.load() && may_begin() && others_allow(next_)) {
+          call.begin(board_.entry_of(next_).asked, next_, board_.options_.in_any_order);
+          ++next_;
+        } else {
+          continue;
+        }
+        moved = true;
+        if (!call.is_open()) finish(call);
+      }
+    } catch (const input_error& thrown) {
+      board_.fail(fault_kind::different, std::string("the ranks make different calls: ") + thrown.what());
+    } catch (const std::exception& thrown) {
+      board_.fail(fault_kind::lost, thrown.what());
+    }
+    return moved;
+  }
+
+  bool may_begin() const {
+    return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.may_be_followed(); });
+  }
+
+  // Marks the call as over, unless a rank has meanwhile said that it will not be.
+  void finish(const message_call<Transport>& call) {
+    hear();
+    if (!others_allow(call.number())) return;
+    board_.entry_of(call.number()).over.store(call.number() + 1);
+    if (board_.waits_before_.load() > call.number()) board_.tell_rank();
+  }
+
+  // Takes what other ranks have said about themselves.
+  void hear() {
+    while (const auto found = news_.look()) {
+      other_rank& one = others_[static_cast<std::size_t>(found->rank)];
+      if (found->news.what == rank_news::kind::failed) {
+        one.failed = found->news;
+      } else {
+        one.left = found->news;
+        ++one.runs;
+      }
+      one.calls = std::min(one.calls, found->news.calls);
+    }
+  }
+  // Whether all ranks make this call. One that counts on a rank which does not has failed.
+  bool others_allow(std::uint64_t call) {
+    for (std::size_t rank = 0; rank < others_.size(); ++rank) {
+      const other_rank& one = others_[rank];
+      if (one.calls > call) continue;
+      const std::string name = "rank " + std::to_string(rank);
+      if (one.failed) board_.fail(fault_kind::lost, name + " failed: " + one.failed->text.data());
+      else if (one.left->threw != 0) board_.fail(fault_kind::lost, name + " threw: " + one.left->text.data());
+      else
+        board_.fail(fault_kind::lost, name + " returned after " + std::to_string(one.calls) + " calls, but rank " +
+                                          std::to_string(transport_.rank()) + " has started call " + std::to_string(call + 1));
+      return false;
+    }
+    return true;
+  }
+
+  // What is seldom: news, calls that are late or differ, SIGTERM.
+  void look_around(clock::time_point now) {
+    hear();
+    for (message_call<Transport>& call : calls_) {
+      if (!call.is_open() || board_.failed() || !others_allow(call.number())) continue;
+      if (const std::size_t rank = call.one_that_differs(); rank < others_.size())
+        board_.fail(fault_kind::different, "the ranks make different calls: rank " + std::to_string(rank) +
+                                               " sends what is no part of an " + call.asked().text());
+      const bool is_awaited = board_.waits_before_.load() > call.number();
+      const auto hearsay = call.lacks_shares() ? clock::duration(0) : clock::duration(by_hearsay);
+      const bool is_late = is_awaited && (now - hearsay).time_since_epoch().count() > board_.waits_until_.load();
+      if (is_late || board_.is_late_.load())
+        board_.fail(fault_kind::late, late_text(call) + " within " + std::to_string(board_.options_.deadline.count()) + " ms");
+    }
+    if (termination_notice::arrived()) meet_termination(now);
+  }
+  std::string late_text(const message_call<Transport>& call) const {
+    std::string late;
+    for (std::size_t rank = 0; rank < others_.size(); ++rank)
+      if (rank != static_cast<std::size_t>(transport_.rank()) &&
+          (call.lacks_shares() ? call.lacks_share_of(rank) : call.waits_for(rank)))
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    return "call " + std::to_string(call.number() + 1) + " still waited for " + late;
+  }
+
+  void meet_termination(clock::time_point now) {
+    if (!terminated_at_) terminated_at_ = now;
+    const std::string told = "it was told to end (SIGTERM)";
+    const std::string why = "; a launcher does that when a rank is lost, or when the job is cancelled";
+    for (const message_call<Transport>& call : calls_)
+      if (call.is_open() && board_.waits_before_.load() > call.number())
+        board_.fail(fault_kind::lost, told + " while " + late_text(call) + why);
+    if (now - *terminated_at_ < (board_.failed() ? farewell : last_words)) return;
+    std::fprintf(stderr, "%s: %s after %llu calls%s\n", board_.whose().c_str(), told.c_str(),
+                 static_cast<unsigned long long>(board_.started_.load()), why.c_str());
+    std::fflush(stderr);
+    termination_notice::end_process();
+  }
+
+  // After a failure: tells all ranks from which call on this one's are given up, and then gives the memory back.
+  void give_up() {
+    if (has_given_up_) return;
+    has_given_up_ = true;
+    std::uint64_t sound = next_;
+    for (const message_call<Transport>& call : calls_)
+      if (call.is_open()) sound = std::min(sound, call.number());
+    for (std::uint64_t call = next_; call-- > 0 && next_ - call <= worked_on;)
+      if (!board_.over(call)) sound = std::min(sound, call);
+    try {
+      rank_news own;
+      own.what = rank_news::kind::failed;
+      own.calls = sound;
+      {
+        const std::lock_guard lock(board_.mutex_);
+        own.say(board_.failure_);
+      }
+      news_.send(own);
+      for (message_call<Transport>& call : calls_) call.give_up();
+    } catch (const std::exception& thrown) {
+      transport_.abort(board_.whose() + ": " + thrown.what());
+    }
+    {
+      const std::lock_guard lock(board_.mutex_);
+      board_.is_quiet_ = true;
+    }
+    board_.told_rank_.notify_all();
+  }
+
+  // What the rank asks for besides calls. False when it asks for no more.
+  bool answer_rank(clock::time_point now) {
+    std::unique_lock lock(board_.mutex_);
+    if (!board_.abort_.empty()) transport_.abort(board_.abort_);
+    if (any_open()) return true;
+    if (board_.asked_memory_ > board_.reserved_) {
+      for (message_call<Transport>& call : calls_) call.reserve(board_.asked_memory_);
+      board_.reserved_ = board_.asked_memory_;
+      board_.told_rank_.notify_all();
+    }
+    if (board_.leaving_ && next_ == board_.started_.load()) leave(now);
+    else if (board_.leaving_ && board_.failed()) leave(now);
+    return !board_.stopping_;
+  }
+
+  // Says that this rank's body has ended, and finds out whether all others have.
+  void leave(clock::time_point now) {
+    const message_board::leaver& own = *board_.leaving_;
+    const auto me = static_cast<std::size_t>(transport_.rank());
+    if (!left_at_) {
+      left_at_ = now;
+      ++runs_;
+      rank_news said;
+      said.calls = own.calls;
+      said.threw = own.threw ? 1 : 0;
+      said.follows = own.follows ? 1 : 0;
+      said.say(own.text);
+      news_.send(said);
+    }
+    run_outcome out;
+    bool any_threw = own.threw || board_.failed();
+    for (std::size_t rank = 0; rank < others_.size(); ++rank)
+      if (rank != me && others_[rank].runs < runs_) out.late += (out.late.empty() ? "rank " : ", rank ") + std::to_string(rank);
+      else if (rank != me) any_threw = any_threw || others_[rank].left->threw != 0;
+    const bool was_late = board_.failed() && board_.kind_ == fault_kind::late;
+    const auto patience = termination_notice::arrived() ? std::chrono::milliseconds(0)
+                          : was_late                    ? farewell
+                                                        : std::chrono::milliseconds(board_.options_.deadline) + farewell;
+    if (!out.late.empty() && !(any_threw && now - *left_at_ > patience)) return;
+    for (const bool of_others : {false, true}) // whose exception no other rank caused, or else any
+      for (std::size_t rank = 0; rank < others_.size() && out.first_to_throw < 0; ++rank) {
+        const bool threw = rank == me ? own.threw : others_[rank].left && others_[rank].left->threw != 0;
+        const bool follows = rank == me ? own.follows : others_[rank].left && others_[rank].left->follows != 0;
+        if (!threw || follows != of_others) continue;
+        out.first_to_throw = static_cast<int>(rank);
+        out.first_text = rank == me ? own.text : others_[rank].left->text.data();
+      }
+    out.this_rank_follows = own.follows;
+    news_.settle(out.late.empty() ? farewell : std::chrono::milliseconds(10));
+    for (other_rank& one : others_)
+      if (!one.failed) one.calls = ~std::uint64_t{0}; // another run may follow
+    left_at_.reset();
+    board_.outcome_ = out;
+    board_.leaving_.reset();
+    board_.told_rank_.notify_all();
+  }
+
+  void rest(clock::duration idle) {
+    if (any_open() && board_.waits_before_.load() != 0 && idle < eager) return std::this_thread::yield();
+    board_.asleep_.store(true);
+    // Either this sees the call that was started, or who starts it sees that this sleeps.
+    if (!board_.failed() && next_ < board_.started_.load() && !all_taken() && may_begin()) {
+      board_.asleep_.store(false);
+      return;
+    }
+    if (any_open() || left_at_ || terminated_at_) sleep_for(left_at_ && idle > slow_look ? slow_look : nap);
+    else
+      while (::sem_wait(&board_.bell_) != 0) continue;
+    board_.asleep_.store(false);
+  }
+  bool all_taken() const {
+    return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
+  }
+  void sleep_for(std::chrono::nanoseconds time) {
+    std::timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    const std::int64_t nanoseconds = until.tv_nsec + time.count();
+    until.tv_sec += static_cast<std::time_t>(nanoseconds / 1'000'000'000);
+    until.tv_nsec = static_cast<decltype(until.tv_nsec)>(nanoseconds % 1'000'000'000);
+    static_cast<void>(::sem_timedwait(&board_.bell_, &until));
+  }
+
+  message_board& board_;
+  Transport& transport_;
+  message_news<Transport> news_;
+  std::vector<message_call<Transport>> calls_;
+  std::vector<other_rank> others_;
+  std::uint64_t next_ = 0; // call to begin
+  std::uint64_t runs_ = 0; // that this rank has left
+  bool has_given_up_ = false;
+  std::optional<clock::time_point> left_at_{}, terminated_at_{};
+};
+
+} // namespace cairn::detail

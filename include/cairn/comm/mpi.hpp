@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cairn/core/config.hpp>
+
+#if !CAIRN_WITH_MPI
+#error "cairn/comm/mpi.hpp needs an MPI: link the CMake target cairn::mpi"
+#else
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+
+#include <cairn/comm/communicator.hpp>
+#include <cairn/comm/launch.hpp>
+#include <cairn/comm/message_group.hpp>
+#include <cairn/comm/message_rank.hpp>
+#include <cairn/comm/message_run.hpp>
+#include <cairn/comm/mpi_transport.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
+
+namespace cairn {
+
+// One rank in each process that mpirun or srun has started: mpi{}.run([&](mpi::rank& rank) { … }) calls the body once in each
+// process, on the caller's thread. It can be run again.
+//
+// The constructor initialises MPI and the destructor finalizes it, both on a communication thread that makes all calls of
+// MPI. MPI can be started once in a process. A program that has initialised MPI itself, with MPI_THREAD_SERIALIZED or more,
+// keeps it; with MPI_THREAD_SERIALIZED it calls MPI only while no mpi object lives.
+class mpi {
+public:
+  using rank = detail::message_rank<detail::mpi_transport>;
+
+  // In which order the ranks' numbers are added.
+  enum class order : unsigned char {
+    of_ranks, // ((rank 0 + rank 1) + rank 2) + …, as with threads: the bits depend on nothing but the numbers
+    any,      // as MPI_Iallreduce does, which takes fewer messages where there are many ranks, from some 64 on. A call that
+              // cannot be over any more ends the job: MPI gives its memory back in no other way
+  };
+
+  struct options {
+    // How long a wait for other ranks lasts at most; also that for all processes to begin.
+    std::chrono::milliseconds deadline{30'000};
+    // How many calls may have been started that are not over; each takes about 100 bytes.
+    std::size_t max_in_flight = 4096;
+    order sums = order::of_ranks;
+    // Longer messages are cut. At most 2^31 - 1 bytes.
+    std::size_t message_bytes = 1_GiB;
+  };
+
+  // Throws input_error if MPI cannot be used here, or has not joined the processes that a launcher has started; deadline_error if
+  // one of them does not begin.
+  mpi() : mpi(options{}) {}
+  explicit mpi(options chosen)
+      : group_(checked(chosen),
+               [bytes = chosen.message_bytes, told = launched()] { return detail::mpi_transport(bytes, told); }) {}
+
+  // Ranks of the job.
+  int size() const { return group_.board().here().size; }
+
+  // When a body throws, waits on all other ranks throw rank_lost with its text, and run throws rank_lost on every rank, so that
+  // every process ends with an error. A body that never returns is waited for if nothing else fails; if something does, the job
+  // is ended after the deadline.
+  template <std::invocable<rank&> Body>
+  void run(Body&& body) const {
+    detail::run_as_rank<detail::mpi_transport>(group_.board(), body);
+  }
+
+private:
+  static detail::message_options checked(const options& chosen) {
+    if (chosen.max_in_flight < 1) throw input_error("mpi: max_in_flight is 0, but must be 1 or more");
+    if (chosen.deadline.count() < 1) throw input_error("mpi: the deadline must be 1 ms or more");
+    if (chosen.message_bytes < 64)
+      throw input_error("mpi: message_bytes is " + std::to_string(chosen.message_bytes) + ", but must be 64 or more");
+    return {chosen.deadline, chosen.max_in_flight, chosen.sums == order::any};
+  }
+
+  static launch launched() {
+    return launch::from([](const char* variable) -> const char* { return std::getenv(variable); });
+  }
+
+  detail::message_group<detail::mpi_transport> group_;
+};
+
+static_assert(communicator<mpi::rank>);
+
+} // namespace cairn
+
+#endif

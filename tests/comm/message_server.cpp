@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cairn/comm/message_rank.hpp>
+#include <cairn/comm/message_run.hpp>
+#include <cairn/comm/message_server.hpp>
+#include <doctest/doctest.h>
+
+#include "wired_ranks.hpp"
+
+using namespace cairn;
+using namespace std::chrono_literals;
+using testing::near_queue;
+using testing::wire;
+using testing::wire_transport;
+
+namespace {
+
+// Counts how often anything is asked of it.
+struct counted : wire_transport {
+  std::atomic<int>* looks = nullptr;
+  counted(wire& all, int rank, std::atomic<int>& count) : wire_transport(all, rank), looks(&count) {}
+  std::size_t finished(std::span<request> requests, std::span<detail::finished_request> over) {
+    ++*looks;
+    return wire_transport::finished(requests, over);
+  }
+  std::optional<detail::incoming_message> probe(int from, int tag) {
+    ++*looks;
+    return wire_transport::probe(from, tag);
+  }
+};
+
+} // namespace
+
+TEST_CASE("the communication thread sleeps while no call is open") {
+  wire all(2);
+  std::atomic<int> looks{0};
+  std::atomic<int> met{0}, still{0};
+  const auto run = [&](int rank) {
+    const detail::message_group<counted> group({.deadline = 20s, .max_in_flight = 16},
+                                               [&, rank] { return counted(all, rank, looks); });
+    auto body = [&](detail::message_rank<counted>& self) {
+      near_queue queue;
+      std::vector<float> span(1000, 1);
+      self.all_reduce(queue, std::span<float>(span)).wait(queue);
+      ++met;
+      while (met < 2) std::this_thread::sleep_for(1ms);
+      // Both are on their way to sleep; once both are there, nothing is looked at again.
+      int before = -1;
+      for (int same = 0; same < 20;) {
+        std::this_thread::sleep_for(1ms);
+        const int now = looks.load();
+        same = now == before ? same + 1 : 0;
+        before = now;
+      }
+      ++still;
+      while (still < 2) std::this_thread::sleep_for(1ms);
+      self.all_reduce(queue, std::span<float>(span)).wait(queue);
+      CHECK(span[0] == 4);
+    };
+    detail::run_as_rank<counted>(group.board(), body);
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  CHECK(looks > 0);
+}
+
+TEST_CASE("messages that are lost on the way are a deadline, and both ranks end") {
+  for (const std::size_t count : {16, 20'000}) {
+    wire all(2);
+    std::string thrown[2];
+    const auto run = [&](int rank) {
+      try {
+        const detail::message_group<wire_transport> group({.deadline = 200ms, .max_in_flight = 16},
+                                                          [&, rank] { return wire_transport(all, rank); });
+        auto body = [&](testing::wired_rank& self) {
+          near_queue queue;
+          std::vector<float> span(count, 1);
+          self.all_reduce(queue, std::span<float>(span)).wait(queue);
+          if (rank == 0) {
+            const std::lock_guard lock(all.mutex);
+            all.loses_all = true;
+          } else {
+            while ([&] {
+              const std::lock_guard lock(all.mutex);
+              return !all.loses_all;
+            }())
+              std::this_thread::sleep_for(1ms);
+          }
+          try {
+            self.all_reduce(queue, std::span<float>(span)).wait(queue);
+          } catch (...) {
+            const std::lock_guard lock(all.mutex);
+            all.loses_all = false; // so that the ranks can say farewell
+            throw;
+          }
+        };
+        detail::run_as_rank<wire_transport>(group.board(), body);
+      } catch (const std::exception& fault) {
+        thrown[rank] = fault.what();
+      }
+    };
+    std::thread other([&] { run(1); });
+    run(0);
+    other.join();
+    CHECK(thrown[0].find("call 2") != std::string::npos);
+    CHECK(thrown[1].find("call 2") != std::string::npos);
+  }
+}
