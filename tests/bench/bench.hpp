@@ -33,6 +33,7 @@ struct request {
   double update_ms = 0;
   double latency_us = 10;
   double gbytes = 1;
+  double taken = 0;
 };
 
 // One line of output. step_ms is the median over the steps, of the slowest rank; step_mib the most bytes that a step

@@ -20,7 +20,7 @@ int usage(const char* fault) {
                "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
                "--bucket-mb 1|25\n"
                "  ping --world N                           sums of few and of many bytes\n"
-               "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N\n"
+               "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N --taken N\n"
                "  ddp and ping: --communicator threads, or --communicator mpi under mpirun -np N\n"
                "  and with all: --threads N --steps N --warmup N\n",
                fault);
@@ -55,6 +55,7 @@ int main(int count, char** words) {
       else if (word == "--update-ms") asked.update_ms = std::stod(value);
       else if (word == "--latency-us") asked.latency_us = std::stod(value);
       else if (word == "--gbytes") asked.gbytes = std::stod(value);
+      else if (word == "--taken") asked.taken = std::stod(value);
       else return usage((word + " is no option").c_str());
     }
     bool known = false;

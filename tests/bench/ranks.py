@@ -28,10 +28,12 @@ def under_mpi(mpirun, ranks, bench):
     return [*mpirun, *root, "-np", str(ranks), bench]
 
 
-def at_once(command, count, env, read):
+def at_once(tools, command, count):
     """The slowest of so many processes that run at the same time and know nothing of each other."""
-    all_ = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(count)]
-    return max((read(p.communicate()[0]) for p in all_), key=lambda figures: figures["step_ms"])
+    def run():
+        all_ = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=tools.environment()) for _ in range(count)]
+        return max((tools.last_figures(p.communicate()[0]) for p in all_), key=lambda figures: figures["step_ms"])
+    return tools.least_disturbed(run)
 
 
 def measure(tools, bench, peer, rounds, mpirun, say):
@@ -50,8 +52,7 @@ def measure(tools, bench, peer, rounds, mpirun, say):
     for round_ in range(rounds):
         out.alone.append(tools.figures([bench, "mlp", "--steps", STEPS]))
         for ranks in (2, 4):
-            out.together.setdefault(ranks, []).append(
-                at_once([bench, "mlp", "--steps", STEPS], ranks, tools.environment(), tools.last_figures))
+            out.together.setdefault(ranks, []).append(at_once(tools, [bench, "mlp", "--steps", STEPS], ranks))
             for c in out.communicators:
                 out.pings.setdefault((c, ranks), []).append(run(c, ranks, "ping"))
         for ranks, forms in ((2, SWEEP), (4, MANY)):
@@ -68,14 +69,14 @@ def measure(tools, bench, peer, rounds, mpirun, say):
     return out
 
 
-def predictions(tools, bench, found, key, step_of_round):
+def predictions(tools, bench, found, key, taken, step_of_round):
     """What predicted_step says of each round, from that round's step without communication and its ping."""
     communicator, ranks, mode, mb = key
     out = []
     for i, ping in enumerate(found.pings[(communicator, ranks)]):
-        out.append(tools.figures([bench, "predict", "--world", str(ranks), "--mode", mode, "--bucket-mb", str(mb), "--step-ms",
-                                  str(step_of_round(i)), "--latency-us", str(ping["latency_us"]), "--gbytes",
-                                  str(ping["gbytes"])])["step_ms"])
+        out.append(tools.last_figures(tools.run(
+            [bench, "predict", "--world", str(ranks), "--mode", mode, "--bucket-mb", str(mb), "--step-ms", str(step_of_round(i)),
+             "--latency-us", str(ping["latency_us"]), "--gbytes", str(ping["gbytes"]), "--taken", str(taken)]))["step_ms"])
     return out
 
 
@@ -84,11 +85,13 @@ def section(tools, bench, found):
     number, table = tools.number, tools.table
     middle = lambda runs, key="step_ms": statistics.median(r[key] for r in runs)  # noqa: E731
     cores = os.cpu_count()
+    lost = f"{statistics.mean(tools.lost):.2f} of the {cores} cores meanwhile, and at most {max(tools.lost):.2f} during one run"
     out = [HEADING,
-           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, made by `compare.py --part ranks`. Ratios are "
-           "medians of the ratios within a round. Ranks of `threads` are threads of one process, those of `mpi` processes that "
-           "`mpirun` started. The floor is the slowest of as many single ranks at the same time, in processes of their own "
-           f"that exchange nothing: what {cores} cores can do. `exposed` is how long a step of the slowest rank waits.\n"]
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, made "
+           "by `compare.py --part ranks`. Ratios are medians of the ratios within a round. Ranks of `threads` are threads of one "
+           "process, those of `mpi` processes that `mpirun` started. The floor is the slowest of as many single ranks at the same "
+           f"time, in processes of their own that exchange nothing: what {cores} cores can do. `exposed` is how long a step of the "
+           f"slowest rank waits. Other programs had {lost}.\n"]
     rows = [["one rank", "-"] + [number(middle(found.alone)), "1", "-"] * len(found.communicators),
             ["floor: two at once", "-"] + [number(middle(found.together[2])), f"{found.ratio(found.together[2]):.3f}", "-"] *
             len(found.communicators)]
@@ -112,19 +115,22 @@ def section(tools, bench, found):
         out.append(f"PyTorch DDP over gloo in the same rounds: {'; '.join(texts)}; {middle(one):.1f} ms on one.\n")
 
     out.append("`predicted_step` against measured steps. Latency is half of a sum of 64 bytes, bandwidth that of a sum of 1 MiB, "
-               "both between ranks that do nothing else. The work of a step is that of the floor, single ranks at the same "
-               f"time; the other prediction knows only one rank alone, and takes ranks over cores ({cores}) times as long for "
-               "more ranks than cores.\n")
+               "both between ranks that do nothing else. The work of a step is that of the floor, as many single ranks at the same "
+               f"time. Each of the {cores} cores has a rank at work or more than one, and the same cores copy and sum: so work "
+               "stands still while a call fills the link (`taken` = 1). The last two columns are measured over predicted with "
+               f"cores to spare (`taken` = 0), and from one rank alone, whose work takes ranks over {cores} as long.\n")
     rows = []
-    for (c, ranks, mode, mb), runs in sorted(found.steps.items(), key=lambda item: (item[0][0] != "mpi", item[0][1])):
-        key = (c, ranks, mode, mb)
+    over = lambda runs, predicted: f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, predicted)):.3f}"  # noqa: E731
+    for key, runs in sorted(found.steps.items(), key=lambda item: (item[0][0] != "mpi", item[0][1])):
+        c, ranks, mode, mb = key
         pings = found.pings[(c, ranks)]
-        by_floor = predictions(tools, bench, found, key, lambda i: found.together[ranks][i]["step_ms"])
-        by_one = predictions(tools, bench, found, key, lambda i: found.alone[i]["step_ms"] * max(1.0, ranks / cores))
+        floor = [f["step_ms"] for f in found.together[ranks]]
+        one = [f["step_ms"] * max(1.0, ranks / cores) for f in found.alone]
+        by_floor = predictions(tools, bench, found, key, 1, lambda i: floor[i])
         rows.append([c, str(ranks), f"{mode}, {mb:g} MiB", number(middle(pings, "latency_us")), number(middle(pings, "gbytes")),
-                     number(middle(found.together[ranks])), number(statistics.median(by_floor)), number(middle(runs)),
-                     f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, by_floor)):.3f}",
-                     f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, by_one)):.3f}"])
+                     number(statistics.median(floor)), number(statistics.median(by_floor)), number(middle(runs)),
+                     over(runs, by_floor), over(runs, predictions(tools, bench, found, key, 0, lambda i: floor[i])),
+                     over(runs, predictions(tools, bench, found, key, 1, lambda i: one[i]))])
     out.append(table(["communicator", "ranks", "buckets", "latency us", "GB/s", "floor ms", "predicted ms", "measured ms",
-                      "measured / predicted", "/ predicted from one rank"], rows))
+                      "measured / predicted", "with cores to spare", "from one rank"], rows))
     return "\n".join(out)

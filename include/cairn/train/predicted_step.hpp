@@ -203,6 +203,8 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
 //   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
 //   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
 //     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
+//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
+//     other here, which is the one thing that the model takes too seriously;
 //   * checks between steps, loading of data, saving.
 template <class Model, class Batch, class T>
 constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
