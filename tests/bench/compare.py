@@ -9,7 +9,7 @@ lines of PyTorch's; --program one that prints "small X us medium Y us" for the t
 are interleaved: every round runs every program once on a workload before the next round begins, so that a slow minute of
 the machine meets all alike. Quoted are medians over the rounds of each run's median step, and ratios of these. --part ranks
 measures several ranks only, on threads and under mpirun, and writes that section alone (tests/bench/ranks.py). On a machine
-that others use too, --tries N repeats a run that other programs took more than a tenth of a core from, and keeps the one
+that others use too, --tries N repeats a run that other programs took more than 0.15 of a core from, and keeps the one
 that lost least; --wait S waits for a quiet moment before each run, at most so many seconds.
 """
 import argparse
@@ -75,7 +75,8 @@ def last_figures(text):
 
 
 tries, patience = 1, 0.0
-lost = []  # the cores that other programs had, in each run that is quoted
+lost = []  # the cores that other programs had, in each run that was kept
+much = 0.15
 
 
 def seconds_of_cores():
@@ -98,7 +99,7 @@ def wait_for_quiet():
 def least_disturbed(measure):
     """The result of the run that other programs disturbed least."""
     found = []
-    while len(found) < tries and (not found or found[-1][0] > 0.1):
+    while len(found) < tries and (not found or found[-1][0] > much):
         wait_for_quiet()
         (all_before, own_before), start = seconds_of_cores(), time.monotonic()
         result = measure()
@@ -106,7 +107,12 @@ def least_disturbed(measure):
         found.append((max(0.0, all_behind - all_before - own_behind + own_before) / (end - start), len(found), result))
     others, _, result = min(found)
     lost.append(others)
-    return result
+    return dict(result, lost=others)
+
+
+def undisturbed(results):
+    """Those that other programs left alone, or else the one that was disturbed least."""
+    return [r for r in results if r["lost"] <= much] or [min(results, key=lambda r: r["lost"])]
 
 
 def figures(command):

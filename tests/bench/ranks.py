@@ -19,8 +19,6 @@ class Measured:
         self.alone, self.together, self.pings, self.steps, self.peer = [], {}, {}, {}, {}
         self.communicators = ["threads"]
 
-    def ratio(self, steps):  # over one rank's of the same round
-        return statistics.median(s["step_ms"] / one["step_ms"] for s, one in zip(steps, self.alone))
 
 
 def under_mpi(mpirun, ranks, bench):
@@ -69,37 +67,36 @@ def measure(tools, bench, peer, rounds, mpirun, say):
     return out
 
 
-def predictions(tools, bench, found, key, taken, step_of_round):
-    """What predicted_step says of each round, from that round's step without communication and its ping."""
-    communicator, ranks, mode, mb = key
-    out = []
-    for i, ping in enumerate(found.pings[(communicator, ranks)]):
-        out.append(tools.last_figures(tools.run(
-            [bench, "predict", "--world", str(ranks), "--mode", mode, "--bucket-mb", str(mb), "--step-ms", str(step_of_round(i)),
-             "--latency-us", str(ping["latency_us"]), "--gbytes", str(ping["gbytes"]), "--taken", str(taken)]))["step_ms"])
-    return out
+def prediction(tools, bench, key, ping, step_ms, taken):
+    """What predicted_step says, in milliseconds, from a step without communication and a ping."""
+    _, ranks, mode, mb = key
+    words = {"world": ranks, "mode": mode, "bucket-mb": mb, "step-ms": step_ms, "latency-us": ping["latency_us"],
+             "gbytes": ping["gbytes"], "taken": taken}
+    return tools.last_figures(tools.run([bench, "predict", *(w for k, v in words.items() for w in (f"--{k}", str(v)))]))["step_ms"]
 
 
 def section(tools, bench, found):
     """The text for RESULTS.md."""
     number, table = tools.number, tools.table
-    middle = lambda runs, key="step_ms": statistics.median(r[key] for r in runs)  # noqa: E731
+    def middle(runs, key="step_ms"):
+        return statistics.median(r[key] for r in tools.undisturbed(runs))
+    one_rank = middle(found.alone)
     cores = os.cpu_count()
     lost = f"{statistics.mean(tools.lost):.2f} of the {cores} cores meanwhile, and at most {max(tools.lost):.2f} during one run"
     out = [HEADING,
            f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, made "
-           "by `compare.py --part ranks`. Ratios are medians of the ratios within a round. Ranks of `threads` are threads of one "
+           "by `compare.py --part ranks`, of runs that other programs left alone where there are such. Ranks of `threads` are threads of one "
            "process, those of `mpi` processes that `mpirun` started. The floor is the slowest of as many single ranks at the same "
            f"time, in processes of their own that exchange nothing: what {cores} cores can do. `exposed` is how long a step of the "
-           f"slowest rank waits. Other programs had {lost}.\n"]
-    rows = [["one rank", "-"] + [number(middle(found.alone)), "1", "-"] * len(found.communicators),
-            ["floor: two at once", "-"] + [number(middle(found.together[2])), f"{found.ratio(found.together[2]):.3f}", "-"] *
+           f"slowest rank waits. The machine was shared: other programs had {lost}.\n"]
+    rows = [["one rank", "-"] + [number(one_rank), "1", "-"] * len(found.communicators),
+            ["floor: two at once", "-"] + [number(middle(found.together[2])), f"{middle(found.together[2]) / one_rank:.3f}", "-"] *
             len(found.communicators)]
     for mode, mb in SWEEP:
         row = [mode, f"{mb:g}"]
         for c in found.communicators:
             runs = found.steps[(c, 2, mode, mb)]
-            row += [number(middle(runs)), f"{found.ratio(runs):.3f}", number(middle(runs, "exposed_ms"))]
+            row += [number(middle(runs)), f"{middle(runs) / one_rank:.3f}", number(middle(runs, "exposed_ms"))]
         rows.append(row)
     header = ["two ranks, buckets leave", "bucket MiB"]
     for c in found.communicators:
@@ -109,7 +106,7 @@ def section(tools, bench, found):
         one = found.peer["alone"]
         texts = []
         for mb in PEER_BUCKETS:
-            ratio = statistics.median(d["step_ms"] / o["step_ms"] for d, o in zip(found.peer[mb], one))
+            ratio = middle(found.peer[mb]) / middle(one)
             texts.append(f"{middle(found.peer[mb]):.1f} ms on two ranks with {'its default' if mb is None else f'{mb} MiB'} "
                          f"buckets, {ratio:.2f} of one rank's")
         out.append(f"PyTorch DDP over gloo in the same rounds: {'; '.join(texts)}; {middle(one):.1f} ms on one.\n")
@@ -120,17 +117,15 @@ def section(tools, bench, found):
                "stands still while a call fills the link (`taken` = 1). The last two columns are measured over predicted with "
                f"cores to spare (`taken` = 0), and from one rank alone, whose work takes ranks over {cores} as long.\n")
     rows = []
-    over = lambda runs, predicted: f"{statistics.median(r['step_ms'] / p for r, p in zip(runs, predicted)):.3f}"  # noqa: E731
     for key, runs in sorted(found.steps.items(), key=lambda item: (item[0][0] != "mpi", item[0][1])):
         c, ranks, mode, mb = key
-        pings = found.pings[(c, ranks)]
-        floor = [f["step_ms"] for f in found.together[ranks]]
-        one = [f["step_ms"] * max(1.0, ranks / cores) for f in found.alone]
-        by_floor = predictions(tools, bench, found, key, 1, lambda i: floor[i])
-        rows.append([c, str(ranks), f"{mode}, {mb:g} MiB", number(middle(pings, "latency_us")), number(middle(pings, "gbytes")),
-                     number(statistics.median(floor)), number(statistics.median(by_floor)), number(middle(runs)),
-                     over(runs, by_floor), over(runs, predictions(tools, bench, found, key, 0, lambda i: floor[i])),
-                     over(runs, predictions(tools, bench, found, key, 1, lambda i: one[i]))])
+        ping = {figure: middle(found.pings[(c, ranks)], figure) for figure in ("latency_us", "gbytes")}
+        floor, measured = middle(found.together[ranks]), middle(runs)
+        shared = prediction(tools, bench, key, ping, floor, 1)
+        spare = prediction(tools, bench, key, ping, floor, 0)
+        by_one = prediction(tools, bench, key, ping, one_rank * max(1.0, ranks / cores), 1)
+        rows.append([c, str(ranks), f"{mode}, {mb:g} MiB", number(ping["latency_us"]), number(ping["gbytes"]), number(floor),
+                     number(shared), number(measured), f"{measured / shared:.3f}", f"{measured / spare:.3f}", f"{measured / by_one:.3f}"])
     out.append(table(["communicator", "ranks", "buckets", "latency us", "GB/s", "floor ms", "predicted ms", "measured ms",
                       "measured / predicted", "with cores to spare", "from one rank"], rows))
     return "\n".join(out)
