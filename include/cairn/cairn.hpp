@@ -112,6 +112,8 @@
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
 #include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
 #include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/mean_factor/cpu.hpp>                             // mean factor on a cpu
+#include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
 #include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
@@ -209,6 +211,7 @@
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
 #include <cairn/train/host_copy.hpp>            // a device's numbers where the host may use them
 #include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
+#include <cairn/train/joined_step.hpp>          // the steps of other ranks, of one that has no samples left
 #include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
 #include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
 #include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on

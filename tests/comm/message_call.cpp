@@ -81,7 +81,7 @@ void check_sum(int ranks, std::size_t count, std::uint64_t number, std::uint64_t
 TEST_CASE("a sum has the bits of the sum in the order of the ranks, on every rank") {
   std::uint64_t seed = 0;
   for (const int ranks : {2, 3, 4, 5})
-    for (const std::size_t count : {0, 1, 16, 999, 1024, 5000, 20'000})
+    for (const std::size_t count : {0U, 1U, 16U, 999U, 1024U, 5000U, 20'000U})
       for (const std::uint64_t number : {0U, 1U, 5U}) {
         check_sum<float>(ranks, count, number, ++seed, 1 << 20);
         check_sum<double>(ranks, count, number, ++seed, 1 << 20);
@@ -92,7 +92,7 @@ TEST_CASE("a sum has the bits of the sum in the order of the ranks, on every ran
 TEST_CASE("a broadcast gives the root's bytes to all, and writes nothing of its own") {
   std::uint64_t seed = 100;
   for (const int ranks : {2, 3, 5})
-    for (const std::size_t count : {0, 1, 100, 5000, 40'000})
+    for (const std::size_t count : {0U, 1U, 100U, 5000U, 40'000U})
       for (int root = 0; root < ranks; ++root)
         for (const std::size_t most_bytes : {std::size_t{1} << 20, std::size_t{1000}}) {
           CAPTURE(ranks);
@@ -115,7 +115,7 @@ TEST_CASE("a broadcast gives the root's bytes to all, and writes nothing of its 
 
 TEST_CASE("an exchange gives every rank what every rank has") {
   for (const int ranks : {2, 3, 5})
-    for (const std::size_t count : {0, 1, 48, 7000}) {
+    for (const std::size_t count : {0U, 1U, 48U, 7000U}) {
       CAPTURE(ranks);
       CAPTURE(count);
       ranks_in_turn job(ranks, 9, 1000);
@@ -134,7 +134,7 @@ TEST_CASE("an exchange gives every rank what every rank has") {
 }
 
 TEST_CASE("spans of different sizes are found by what is received, on one rank at least") {
-  for (const std::size_t other : {999, 1001, 2000, 20'000}) {
+  for (const std::size_t other : {999U, 1001U, 2000U, 20'000U}) {
     CAPTURE(other);
     ranks_in_turn job(2, 4);
     std::vector<float> a(1000), b(other);

@@ -49,7 +49,7 @@ std::vector<float> mixed_calls(Rank& rank) {
   for (int round = 0; round < 12; ++round) {
     std::vector<std::vector<float>> spans;
     std::vector<typename Rank::ticket> open;
-    for (const std::size_t count : {0, 5, 300, 3000, 20'000}) {
+    for (const std::size_t count : {0U, 5U, 300U, 3000U, 20'000U}) {
       std::vector<float> span(count + static_cast<std::size_t>(round));
       for (std::size_t i = 0; i < span.size(); ++i) span[i] = number_of(rank.rank(), i, round);
       spans.push_back(std::move(span));
@@ -136,7 +136,7 @@ TEST_CASE("an exception on one rank reaches all, each of which says it as it is 
       }
     });
     CHECK(thrown[1] == "wire: rank 1 of " + std::to_string(ranks) + " threw: no more memory");
-    for (const std::size_t other : {0, 2})
+    for (const std::size_t other : {0U, 2U})
       if (other < thrown.size()) {
         CHECK(says(thrown[other], {"rank " + std::to_string(other), "because rank 1 threw"}));
         CHECK(thrown[other].find("no more memory") == std::string::npos);
@@ -179,7 +179,7 @@ TEST_CASE("a rank that returns too early, and a rank that is late, are named wit
   CHECK_FALSE(thrown[0].empty());
   CHECK_FALSE(thrown[1].empty()); // all processes end with an error
 
-  for (const std::size_t count : {16, 10'000}) { // one owner, and all of them
+  for (const std::size_t count : {16U, 10'000U}) { // one owner, and all of them
     std::atomic<int> has_thrown{0};
     std::vector<std::string> told(2);
     wired_job quick{.ranks = 3};

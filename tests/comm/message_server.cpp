@@ -74,7 +74,7 @@ TEST_CASE("the communication thread sleeps while no call is open") {
 }
 
 TEST_CASE("messages that are lost on the way are a deadline, and both ranks end") {
-  for (const std::size_t count : {16, 20'000}) {
+  for (const std::size_t count : {16U, 20'000U}) {
     wire all(2);
     std::string thrown[2];
     const auto run = [&](int rank) {

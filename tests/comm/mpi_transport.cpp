@@ -51,7 +51,7 @@ TEST_CASE("mpi_transport: a message to the next rank, one that is too long, and 
   std::vector<std::byte> got(100);
   mpi_transport::request out, in;
   CHECK_FALSE(t.is_open(in));
-  for (const std::size_t room : {100, 60}) {
+  for (const std::size_t room : {100U, 60U}) {
     t.send(out, next, 40, sent.data(), sent.size());
     while (!t.probe(before, 40)) continue;
     const auto there = t.probe(detail::any_rank_sends, 40);

@@ -8,9 +8,9 @@
 using cairn::detail::owned_parts;
 
 TEST_CASE("parts cover a span once, in order of their owners, and begin at lines") {
-  for (const std::size_t ranks : {1, 2, 3, 5, 64})
-    for (const std::size_t element : {1, 4, 8})
-      for (const std::size_t count : {0, 1, 15, 16, 17, 1000, 4096, 100'003, 1'000'000})
+  for (const std::size_t ranks : {1U, 2U, 3U, 5U, 64U})
+    for (const std::size_t element : {1U, 4U, 8U})
+      for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 1000U, 4096U, 100'003U, 1'000'000U})
         for (const std::uint64_t call : {0U, 1U, 7U}) {
           CAPTURE(ranks);
           CAPTURE(element);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstddef>
+#include <initializer_list>
 #include <thread>
+#include <vector>
 
 #include <cairn/core/error.hpp>
 #include <cairn/device/cores.hpp>
@@ -33,6 +35,25 @@ TEST_CASE("cores: a thread that is bound to one core may use one") {
   if (bound == 0) CHECK(found == 1);
 }
 #endif
+
+TEST_CASE("cores: ranks that are bound to cores share only those that they have in common") {
+  const auto cores = [](std::initializer_list<std::size_t> some) {
+    detail::core_set set;
+    for (const std::size_t core : some) set.bits[core / 8] = static_cast<unsigned char>(set.bits[core / 8] | 1U << core % 8);
+    return set;
+  };
+  const std::vector all{cores({0, 1}), cores({2, 3}), cores({2, 3}), cores({3, 900})};
+  CHECK(all[0].shared_by(all) == 1);
+  CHECK(all[1].shared_by(all) == 3); // core 3
+  CHECK(all[3].shared_by(all) == 3);
+  CHECK(cores({}).shared_by(all) == 1);
+  detail::core_set unknown;
+  unknown.bits.fill(0xFF);
+  const std::vector two{unknown, unknown};
+  CHECK(two[0].shared_by(two) == 2);
+  const std::vector own{detail::core_set::usable(), detail::core_set::usable()};
+  CHECK(own[0].shared_by(own) == 2);
+}
 
 TEST_CASE("cores: a rank has its share, at least one, or the number that was asked for") {
   CHECK(threads_for(0, 1, 8) == 8);

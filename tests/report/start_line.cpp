@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <filesystem>
 #include <string>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/data/distributed_sampler.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/report/csv_log.hpp>
+#include <cairn/report/metrics_picture.hpp>
+#include <cairn/report/progress_bar.hpp>
 #include <cairn/report/start_line.hpp>
+#include <cairn/report/tensorboard_log.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/fit.hpp>
+#include <cairn/train/saved_states.hpp>
 #include <doctest/doctest.h>
 
+#include "../data/folder.hpp"
+#include "../train/digits.hpp"
 #include "../train/training.hpp"
 #include "paper.hpp"
 
@@ -53,6 +66,57 @@ TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
   CHECK(has(lines[1], "store_all, fused update, batch 8 of float | "));
   CHECK(lines[2] == lines[0]);
   CHECK(lines[4].empty());
+}
+
+namespace {
+
+// fit() on two ranks with everything that shows and writes; each rank has a place of its own for it, and `table` is the first
+// rank's csv_log. Returns the text of the exception that comes out of it.
+std::string show_all(const folder& here, const std::string& table, const std::string& states, std::array<paper, 2>& papers) {
+  return text_of([&] {
+    const digits d(32);
+    threads{2}.run([&](threads::rank& rank) {
+      const std::string own = here.path / ("rank" + std::to_string(rank.rank()));
+      std::FILE* const out = papers[static_cast<std::size_t>(rank.rank())].file.get();
+      trainer<ddp<Sequential<Linear<features, classes>>, threads::rank>, CrossEntropyLoss, SGD, batch<8>> train{rank, SGD{}};
+      loader batches{d.data, sampler{rank}, batch<8>{}, {.prefetch = 0}};
+      const auto say = [&](const std::string& line) { std::fputs(line.c_str(), out); };
+      fit(train, batches, {.max_epochs = 2, .log_every_n_steps = 1, .handle_signals = false}, start_line{out},
+          progress_bar{{.out = out}}, csv_log{rank.rank() == 0 ? table : own + "/table.csv"}, tensorboard_log{own + "/events"},
+          metrics_picture{own + "/curves.svg"}, saved_states{rank.rank() == 0 ? states : own + "/states", {.say = say}});
+    });
+  });
+}
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("start_line, fit: of several ranks one shows and writes, whatever it is") {
+  const folder here;
+  std::array<paper, 2> papers;
+  const std::string own = here.path / "rank0";
+  CHECK(show_all(here, own + "/table.csv", own + "/states", papers) == "");
+  for (const char* const made : {"/table.csv", "/events", "/curves.svg", "/states"})
+    CHECK(std::filesystem::exists(std::filesystem::path(own + made)));
+  CHECK_FALSE(std::filesystem::exists(here.path / "rank1"));
+  CHECK(count_of(papers[0].text(), "2 ranks by threads") == 1);
+  CHECK(count_of(papers[0].text(), "epoch 2/2: 100%") == 1);
+  CHECK(papers[1].text().empty());
+}
+TEST_CASE("start_line, fit: what goes wrong on one rank comes out once, with its rank") {
+  const folder here;
+  std::array<paper, 2> papers;
+  const std::string own = here.path / "rank0", taken = here.path; // a folder where a file is to be
+  const std::string of_log = show_all(here, taken, own + "/states", papers);
+  CHECK(has(of_log, "threads: rank 0 of 2 threw: "));
+  CHECK(count_of(of_log, taken) == 1);
+  // All ranks throw what the first could not do: none goes on without it.
+  CHECK(show_all(here, own + "/table.csv", own + "/table.csv/states", papers).find("rank 0") != std::string::npos);
+  CHECK(papers[1].text().empty());
 }
 
 TEST_CASE("start_line: the kernels are named by what is picked") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -42,6 +43,7 @@ auto reading_ahead(const digits& d) { return loader{d.data, sampler{sampler_opti
 // Notes which members were called, and what the run was then.
 struct recorded {
   std::vector<std::string> calls;
+  std::vector<std::size_t> rows;
   std::vector<double> losses;
 
   template <class Run>
@@ -54,6 +56,7 @@ struct recorded {
   void on_epoch_begin(auto& run) { note("epoch_begin", run); }
   void on_step(auto& run) {
     note("step", run);
+    rows.push_back(run.rows());
     losses.push_back(run.loss());
   }
   void on_log(auto& run) { note("log", run); }
@@ -162,6 +165,116 @@ TEST_CASE("fit: a signal ends the run of all ranks after the same step") {
   plain train{testing::momentum};
   auto batches = reading(d);
   CHECK(fit(train, batches, {.max_epochs = 3}).why == "max_epochs"); // it is not remembered
+}
+
+namespace {
+
+struct taking_notes {
+  void on_step(auto& run) {
+    if (run.step() == 2) run.notes();
+  }
+};
+
+// So many samples of its own for each rank, in order.
+struct own_samples {
+  std::size_t first = 0, own = 0;
+  std::size_t count(std::size_t) const { return own; }
+  void order(std::size_t, std::uint64_t, std::vector<std::size_t>& indices) const {
+    indices.resize(own);
+    for (std::size_t i = 0; i < own; ++i) indices[i] = first + i;
+  }
+};
+
+// What two or three ranks see of fit() where rank r has samples[r] of them, in batches of 8.
+struct seen_by_rank {
+  fit_result result;
+  std::vector<std::string> calls;
+  std::vector<std::size_t> rows;
+  std::uint64_t checksum = 0;
+};
+template <class... Callbacks>
+std::vector<seen_by_rank> fit_uneven(const std::vector<std::size_t>& samples, const fit_options& options,
+                                     const Callbacks&... callbacks) {
+  const digits d(64);
+  std::vector<seen_by_rank> out(samples.size());
+  threads{static_cast<int>(samples.size())}.run([&](threads::rank& rank) {
+    const auto r = static_cast<std::size_t>(rank.rank());
+    distributed train{rank, testing::momentum};
+    loader batches{d.data, own_samples{r * 20, samples[r]}, batch<8>{}, loader_options{.prefetch = 0}};
+    recorded seen;
+    out[r].result = fit(train, batches, options, seen, Callbacks(callbacks)...);
+    out[r].calls = seen.calls;
+    out[r].rows = seen.rows;
+    out[r].checksum = train.checksum();
+  });
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("fit: ranks with different numbers of batches make an epoch together, and see the same steps") {
+  const std::vector<std::size_t> counts{8, 20, 0};
+  const auto all = fit_uneven(counts, {.max_epochs = 2});
+  std::uint64_t by_hand = 0;
+  const digits d(64);
+  threads{3}.run([&](threads::rank& rank) {
+    distributed train{rank, testing::momentum};
+    const auto r = static_cast<std::size_t>(rank.rank());
+    loader batches{d.data, own_samples{r * 20, counts[r]}, batch<8>{}, loader_options{.prefetch = 0}};
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      for (const auto& [x, y] : batches) train.step(x, y);
+      train.join();
+    }
+    if (rank.rank() == 0) by_hand = train.checksum();
+  });
+  for (const seen_by_rank& one : all) {
+    CHECK(one.checksum == by_hand);
+    CHECK(one.calls == all[0].calls);
+    CHECK(one.result.history == all[0].result.history);
+    CHECK(one.result.steps == 6);
+    CHECK(one.result.epochs == 2);
+  }
+  CHECK(all[1].rows == std::vector<std::size_t>{16, 8, 4, 16, 8, 4});
+  CHECK(all[0].rows == std::vector<std::size_t>{16, 8, 8, 16, 8, 8});
+}
+TEST_CASE("fit: ranks with different numbers of batches stop after the same step, and try one step") {
+  for (const seen_by_rank& one : fit_uneven({8, 32}, {.max_steps = 3})) {
+    CHECK(one.result.why == "max_steps");
+    CHECK(one.result.steps == 3);
+    CHECK(one.result.epochs == 0);
+  }
+  const testing::default_signals defaults;
+  const auto stopped = fit_uneven({8, 40}, {.max_epochs = 9}, killed{0}); // by a rank that has joined
+  for (const seen_by_rank& one : stopped) {
+    CHECK(one.result.why == "SIGTERM");
+    CHECK(one.result.steps == stopped[0].result.steps);
+    CHECK((one.result.steps == 4 || one.result.steps == 5));
+  }
+  for (const seen_by_rank& one : fit_uneven({0, 8}, {.fast_dev_run = true})) CHECK(one.result.steps == 1);
+}
+TEST_CASE("fit: ranks with different numbers of batches need whole steps, and states of the end of epochs") {
+  const auto refused = [](const std::vector<std::size_t>& counts, const fit_options& options, const auto&... callbacks) {
+    return text_of([&] { fit_uneven(counts, options, callbacks...); });
+  };
+  CHECK(testing::has(refused({8, 16}, {.max_epochs = 1, .accumulate_grad_batches = 2}),
+                     "expected equally many batches on every rank, or whole steps of accumulate_grad_batches, found 1 on rank 0 "
+                     "and 2 on rank 1"));
+  CHECK(refused({16, 32}, {.max_epochs = 1, .accumulate_grad_batches = 2}) == "");
+  CHECK(testing::has(refused({0, 0}, {.max_epochs = 1}), "expected at least one batch in an epoch"));
+  CHECK(testing::has(refused({8, 24}, {.max_epochs = 1}, taking_notes{}),
+                     "expected equally many batches on every rank for a state of the middle of an epoch, found 1 on rank 0 and 3 "
+                     "on rank 1; save at the end of epochs"));
+  CHECK(refused({8, 16}, {.max_epochs = 1}, taking_notes{}) == ""); // step 2 is the last
+  const digits d(32);
+  CHECK(testing::has(text_of([&] {
+                       threads{2}.run([&](threads::rank& rank) {
+                         distributed train{rank, testing::momentum};
+                         loader batches{d.data, sampler{rank, rank.rank()}, batch<8>{}, {.prefetch = 0}};
+                         fit(train, batches, {.max_epochs = 3});
+                       });
+                     }),
+                     "expected loaders that stand at the same place on every rank, found one at batch 0 of epoch 1 and that of "
+                     "rank 0 at batch 0 of epoch 0"));
 }
 
 TEST_CASE("fit: fast_dev_run makes one step, validates and writes nothing") {

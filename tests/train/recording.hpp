@@ -303,8 +303,12 @@ void checksum(queue& q, T* four, const T* x, std::size_t count) {
   q.put("checksum", {span_of(four, 4), span_of(x, count)});
   cairn::checksum(q.real(), four, x, count);
 }
-inline void clip(queue& q, double* factor, const double* squares, double scale, double max_norm) {
-  cairn::clip(q.real(), factor, squares, scale, max_norm);
+inline void clip(queue& q, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
+  cairn::clip(q.real(), factor, squares, scale, max_norm, mean);
+}
+template <class T>
+void mean_factor(queue& q, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
+  cairn::mean_factor(q.real(), factor, times, count, words, stride);
 }
 template <class T, class Coefficients>
 void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradients, const Coefficients& c) {

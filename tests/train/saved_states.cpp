@@ -17,6 +17,8 @@
 
 #include <cairn/comm/threads.hpp>
 #include <cairn/data/distributed_sampler.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/subset.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/train/adamw.hpp>
 #include <cairn/train/ddp.hpp>
@@ -196,6 +198,33 @@ TEST_CASE("saved_states: ranks that are interrupted go on together") {
     run(where, 0, parted);
     CHECK(parted == whole);
   }
+}
+
+TEST_CASE("saved_states: ranks with different numbers of batches go on from the end of an epoch") {
+  const folder here;
+  const digits d;
+  const subset few(d.data, {0, 1, 2}), many(d.data, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  const auto run = [&](const std::string& where, std::uint64_t stop, std::vector<float>& out) {
+    std::vector<std::string> lines;
+    threads{2}.run([&](threads::rank& rank) {
+      distributed train{rank, adamw, {.seed = 1}};
+      loader batches{rank.rank() == 0 ? few : many, sequential_sampler{}, batch<8>{}, loader_options{.prefetch = 0}}; // 1 and 3
+      const auto say = [&](const std::string& line) { lines.push_back(line); };
+      fit(train, batches, {.max_epochs = 2}, saved_states{where, {.say = say}}, ends_behind{rank.rank() == 0 ? stop : 0});
+      if (rank.rank() == 0) out.assign(train.parameters().begin(), train.parameters().end());
+    });
+    return lines;
+  };
+  std::vector<float> whole, parted;
+  CHECK(run(here.path / "whole", 0, whole).empty());
+  const std::string where = here.path / "parted";
+  CHECK(run(where, 4, parted).front().starts_with("a rank asked to stop: stopped after step 3, saved")); // behind the last step
+  const auto stopped = run(where, 5, parted); // in the second epoch, by the rank that has joined
+  REQUIRE(stopped.size() == 2);               // the first is "going on from"
+  CHECK(has(stopped[1], "stopped after step 5, in the middle of an epoch of which ranks have different numbers of batches"));
+  CHECK(names_in(where) == std::vector<std::string>{"step-000000000003.safetensors"});
+  CHECK(run(where, 0, parted).size() == 1); // "going on from"
+  CHECK(parted == whole);
 }
 
 TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is whole") {

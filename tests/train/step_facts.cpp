@@ -74,6 +74,28 @@ TEST_CASE("step_facts: each fact is found") {
   }
 }
 
+TEST_CASE("step_facts: ranks without micro-batches have no samples, and differ in nothing else") {
+  const auto samples_of = [](const std::vector<step_facts>& ranks) {
+    return facts_of_ranks<float>::samples_of(sum_of<float>(ranks), ranks.size());
+  };
+  std::vector<step_facts> ranks(4, {.steps = 5, .micro_batches = 65536, .learning_rate = 0.5, .settings = 9, .parameters = 0});
+  CHECK(samples_of(ranks).count == 4);
+  CHECK(samples_of(ranks).first == 0);
+  ranks[0].micro_batches = ranks[2].micro_batches = 0;
+  CHECK(compared<float>(ranks) == "");
+  CHECK(samples_of(ranks).count == 2);
+  CHECK(samples_of(ranks).first == 1);
+  CHECK(samples_of(ranks).micro_batches == 65536);
+  ranks[3].micro_batches = 2;
+  CHECK(compared<float>(ranks).find("micro-batches on every rank, found 65536 on rank 1, 2 on rank 3;") != std::string::npos);
+  ranks[3].micro_batches = ranks[1].micro_batches = 0;
+  CHECK(compared<float>(ranks) == "");
+  CHECK(samples_of(ranks).count == 0);
+  ranks[2].steps = 6;
+  CHECK(compared<float>(ranks).find("steps so far on every rank, found 5 on rank 0, 6 on rank 2; call step() equally often on "
+                                    "every rank, or join() where one is finished") != std::string::npos);
+}
+
 TEST_CASE("step_facts: one rank that asks to stop is heard by all, and is no other step") {
   std::vector<step_facts> ranks(7);
   const auto asked = [&] { return facts_of_ranks<float>::any_asks_to_stop(sum_of<float>(ranks), ranks.size()); };

@@ -21,13 +21,20 @@ TEST_CASE("step_outcomes: what a step tells is settled before its place is used 
     }
     settled.push_back(o.call);
     if (o.has_facts) CHECK(o.facts(16)[15] == 2);
+    CHECK(o.mean() == (o.has_mean ? 0.25 : 0.5));
     all.close(o);
   };
   device.compute().put([at = facts.data()](cpu::queue&) { reinterpret_cast<float*>(apart::at(at))[15] = 2; });
   for (int step = 0; step < 5; ++step) {
     auto& o = all.begin(settle);
+    CHECK(o.mean() == 1);
     o.has_facts = step % 2 == 1;
-    device.compute().put([to = &o.numbers()->loss, step](cpu::queue&) { *apart::at(to) = 10 + step; });
+    o.has_mean = step % 2 == 0;
+    o.scale = 0.5;
+    device.compute().put([to = o.numbers(), step](cpu::queue&) {
+      apart::at(to)->loss = 10 + step;
+      apart::at(to)->mean = 0.5;
+    });
     all.end(device.compute(), o, reinterpret_cast<const float*>(facts.data()));
     CHECK(&all.latest() == &o);
   }

@@ -45,29 +45,15 @@ public:
 
   void send(const rank_news& news) {
     const auto half = static_cast<std::size_t>(news.what);
-    const std::size_t size = sent_.size() / 2;
-    settle(std::chrono::seconds(1)); // of the run before
+    settle(requests(half), std::chrono::seconds(1)); // those of the run before
     out_[half] = news;
-    for (std::size_t rank = 0; rank < size; ++rank)
+    const std::span<request> sent = requests(half);
+    for (std::size_t rank = 0; rank < sent.size(); ++rank)
       if (rank != static_cast<std::size_t>(transport_.rank()))
-        transport_.send(sent_[half * size + rank], static_cast<int>(rank), tag, bytes_of(out_[half]), sizeof(rank_news));
+        transport_.send(sent[rank], static_cast<int>(rank), tag, bytes_of(out_[half]), sizeof(rank_news));
   }
   // Goes on with what is being sent; what is not over after a while is left to itself.
-  void settle(std::chrono::milliseconds patience) {
-    const auto give_up = std::chrono::steady_clock::now() + patience;
-    bool once = false;
-    for (std::size_t open = 1; open > 0;) {
-      open = 0;
-      static_cast<void>(transport_.finished(std::span(sent_), std::span(over_)));
-      for (auto& request : sent_) {
-        if (!transport_.is_open(request)) continue;
-        if (once && std::chrono::steady_clock::now() > give_up) transport_.forget(request);
-        else ++open;
-      }
-      if (open > 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
-      once = true;
-    }
-  }
+  void settle(std::chrono::milliseconds patience) { settle(std::span(sent_), patience); }
 
   struct from_rank {
     int rank = 0;
@@ -81,19 +67,32 @@ public:
     if (there->bytes != sizeof(rank_news))
       throw error("rank " + std::to_string(there->from) + " sent " + std::to_string(there->bytes) + " bytes of news where " +
                   std::to_string(sizeof(rank_news)) + " were expected; are all ranks of one version?");
-    typename Transport::request request{};
-    transport_.receive(request, there->from, tag, bytes_of(found.news), sizeof(rank_news));
+    request one{};
+    transport_.receive(one, there->from, tag, bytes_of(found.news), sizeof(rank_news));
     finished_request over;
-    while (transport_.finished({&request, 1}, {&over, 1}) == 0) std::this_thread::yield(); // it is here already
+    while (transport_.finished({&one, 1}, {&over, 1}) == 0) std::this_thread::yield(); // it is here already
     found.news.text.back() = '\0';
     return found;
   }
 
 private:
+  using request = typename Transport::request;
+
+  std::span<request> requests(std::size_t half) { return std::span(sent_).subspan(half * sent_.size() / 2, sent_.size() / 2); }
+  void settle(std::span<request> sent, std::chrono::milliseconds patience) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+      static_cast<void>(transport_.finished(sent, std::span(over_)));
+      if (std::ranges::none_of(sent, [&](const request& one) { return transport_.is_open(one); })) return;
+      if (std::chrono::steady_clock::now() > give_up) break;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    for (request& one : sent) transport_.forget(one);
+  }
   static std::byte* bytes_of(rank_news& news) { return reinterpret_cast<std::byte*>(&news); }
 
   Transport& transport_;
-  std::vector<typename Transport::request> sent_;
+  std::vector<request> sent_;
   std::vector<finished_request> over_;
   std::array<rank_news, 2> out_{};
 };

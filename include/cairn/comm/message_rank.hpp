@@ -64,6 +64,7 @@ public:
   int rank() const { return board_.here().rank; }
   int size() const { return board_.here().size; }
   int local_rank() const { return board_.here().local_rank; }
+  // How many ranks, this one included, share its cores.
   int local_size() const { return board_.here().local_size; }
 
   // The host shares the queue's memory: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <thread>
 
 #include <cairn/comm/message_board.hpp>
 #include <cairn/comm/message_rank.hpp>
@@ -11,6 +14,12 @@
 #include <cairn/core/error.hpp>
 
 namespace cairn::detail {
+
+// A launcher that sees a process end with an error may pass on no more of what the others print: so this one takes its time.
+inline void linger_at_exit() {
+  static const bool once = std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }) == 0;
+  static_cast<void>(once);
+}
 
 // Calls the body with this process's rank, and ends when the bodies of all ranks have ended. If one threw, it throws rank_lost on
 // every rank: where an exception began, with its text and the exception nested in it; elsewhere without the text, so that a
@@ -44,7 +53,11 @@ void run_as_rank(message_board& board, Body& body) {
   }
   if (!out.late.empty())
     board.abort(whole + "; " + out.late + " did not end within the deadline after that, so the job is ended");
-  if (!thrown && out.first_to_throw < 0) return;
+  if (!thrown && out.first_to_throw < 0) {
+    if (board.failed()) board.throw_reason(board.whose() + ": its work was done, but the job failed, because ");
+    return;
+  }
+  linger_at_exit();
   if (!thrown) throw rank_lost(whole);
   try {
     std::rethrow_exception(thrown);

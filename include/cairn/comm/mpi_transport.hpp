@@ -28,6 +28,7 @@
 #include <cairn/comm/launch.hpp>
 #include <cairn/comm/message_transport.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/device/cores.hpp>
 
 namespace cairn::detail {
 
@@ -50,7 +51,7 @@ public:
     check(MPI_Comm_rank(world_.all, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(world_.all, &size_), "MPI_Comm_size");
     check(MPI_Comm_rank(world_.here, &local_rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(world_.here, &local_size_), "MPI_Comm_size");
+    local_size_ = ranks_that_share_cores();
     check(MPI_Comm_get_attr(world_.all, MPI_TAG_UB, &most_tag, &found), "MPI_Comm_get_attr");
     if (found != 0) most_tag_ = *static_cast<int*>(most_tag);
     indices_.resize(4 * static_cast<std::size_t>(size_));
@@ -184,6 +185,16 @@ private:
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     return static_cast<std::size_t>(bytes);
+  }
+
+  // A launcher may have bound each rank to cores of its own.
+  int ranks_that_share_cores() const {
+    int here = 1;
+    check(MPI_Comm_size(world_.here, &here), "MPI_Comm_size");
+    const core_set own = core_set::usable();
+    std::vector<core_set> all(static_cast<std::size_t>(here));
+    check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, world_.here), "MPI_Allgather");
+    return own.shared_by(all);
   }
 
   // Processes that another launcher has started are strangers to MPI: each would train alone.

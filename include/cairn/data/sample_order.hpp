@@ -20,8 +20,8 @@ namespace cairn {
 //   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
 //   3. equal (n, epoch) give equal orders, on every machine;
 //   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
-// Not required: that epochs differ, or that all ranks read equally much, though ddp needs that: then every rank makes the
-// same number of steps.
+// Not required: that epochs differ, or that all ranks read equally much. Where they do not, a rank that is finished calls
+// trainer::join(), as fit() does: the others then make their steps with it.
 template <class S>
 concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -28,6 +31,39 @@ inline std::size_t usable_cores() {
   const unsigned all = std::thread::hardware_concurrency(); // 0: not known
   return all > 0 ? all : 1;
 }
+
+// The processors on which the calling thread may run, a bit for each; all bits where they are not known.
+struct core_set {
+  std::array<unsigned char, 128> bits{};
+
+  static core_set usable() {
+    core_set own;
+    own.bits.fill(0xFF);
+#if defined(__linux__) && defined(CPU_COUNT)
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    static_assert(sizeof allowed <= sizeof own.bits);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+      own.bits.fill(0);
+      std::memcpy(own.bits.data(), &allowed, sizeof allowed);
+    }
+#endif
+    return own;
+  }
+
+  // How many of these sets, of which this is one, have a processor of this one: the most for any of its processors.
+  int shared_by(std::span<const core_set> all) const {
+    int most = 1;
+    for (std::size_t byte = 0; byte < bits.size(); ++byte)
+      for (int bit = 0; bit < 8; ++bit) {
+        if ((bits[byte] >> bit & 1) == 0) continue;
+        int users = 0;
+        for (const core_set& one : all) users += one.bits[byte] >> bit & 1;
+        most = users > most ? users : most;
+      }
+    return most;
+  }
+};
 
 // More threads than this in one operation are taken for a mistake, and so is a negative number that became an unsigned one.
 inline constexpr std::size_t most_threads = 1024;

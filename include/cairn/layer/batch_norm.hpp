@@ -19,7 +19,8 @@ namespace cairn {
 // is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
 //
 // Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
-// is evaluated and written where they are, and all ranks start with them.
+// is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
+// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
 template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
 struct BatchNorm1d {
   static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");

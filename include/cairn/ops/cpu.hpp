@@ -25,6 +25,7 @@
 #include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/narrow.hpp>
+#include <cairn/ops/mean_factor/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
 #include <cairn/ops/relu/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>

@@ -23,6 +23,7 @@
 #include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
 #include <cairn/ops/relu/relu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
@@ -105,7 +106,8 @@ template <class Queue, class T>
 concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
                                     const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
   squared_norm(queue, sum, x, count);
-  clip(queue, sum, sum, 1.0, 1.0);
+  mean_factor(queue, sum, 1.0, count, x, count);
+  clip(queue, sum, sum, 1.0, 1.0, sum);
   checksum(queue, y, x, count);
   sgd(queue, count, y, y, x, of_sgd);
   adam(queue, count, y, y, y, x, of_adam);

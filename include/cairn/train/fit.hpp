@@ -66,7 +66,7 @@ public:
     each([this](auto& c) {
       if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_);
     });
-    enter(run_.batches_.place());
+    run_.enter(run_.batches_.place());
     each([this](auto& c) {
       if constexpr (requires { c.on_begin(run_); }) c.on_begin(run_);
     });
@@ -99,25 +99,14 @@ private:
     });
   }
 
-  void enter(const loader_place& at) {
-    const std::size_t together = run_.options_.accumulate_grad_batches;
-    run_.epoch_ = static_cast<std::size_t>(at.epoch);
-    run_.steps_in_epoch_ = (run_.batches_.size() + together - 1) / together;
-    run_.step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
-    run_.metrics_.clear();
-    run_.validated_ = false;
-    if (at.batch == 0) run_.loss_sum_ = run_.row_sum_ = 0;
-  }
-
   void one_epoch() {
     const loader_place at = run_.batches_.place();
-    enter(at);
+    run_.enter(at);
     if (at.batch == 0)
       each([this](auto& c) {
         if constexpr (requires { c.on_epoch_begin(run_); }) c.on_epoch_begin(run_);
       });
     const std::size_t size = run_.batches_.size();
-    if (size == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
     std::size_t index = static_cast<std::size_t>(at.batch);
     losses_.clear(); // of this step
     for (const auto& batch : run_.batches_) {
@@ -127,9 +116,23 @@ private:
       losses_.push_back({one_batch(batch, is_last), static_cast<double>(batch.rows())});
       if (!is_last) continue;
       step_is_made();
-      if (!run_.why_.empty() && index != size) return;
+      if (!run_.why_.empty() && index != size && !run_.is_uneven_) return;
+      if (!run_.why_.empty() && run_.is_uneven_) break;
     }
+    if (run_.is_uneven_ && !with_the_others()) return;
     epoch_is_over();
+  }
+  // The rest of an epoch in which other ranks have more batches. Its steps are those of this rank too: callbacks see them on
+  // all ranks. Returns whether the epoch is whole.
+  bool with_the_others() {
+    while (run_.why_.empty() && run_.step_of_epoch_ < run_.steps_in_epoch_) {
+      run_.rate_ = run_.train_.learning_rate();
+      replica_access::take_part(run_.train_);
+      step_is_made();
+    }
+    run_.train_.join(); // as all ranks do now
+    look_for_stop();    // a wish behind the last step came with it
+    return run_.step_of_epoch_ >= run_.steps_in_epoch_;
   }
   template <class Batch>
   auto one_batch(const Batch& batch, bool is_last) {
@@ -142,7 +145,7 @@ private:
 
   void step_is_made() {
     ++run_.step_of_epoch_;
-    run_.rows_ = 0;
+    if (!losses_.empty()) run_.rows_ = 0;
     for (const auto& each : losses_) run_.rows_ += static_cast<std::size_t>(each.rows);
     run_.step_is_over(losses_);
     if (signals_ && signals_->arrived() != 0) run_.train_.request_stop();
@@ -157,12 +160,14 @@ private:
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });
     }
-    if (run_.train_.stop_requested()) {
-      run_.interrupted_ = true;
-      const int number = signals_ ? signals_->arrived() : 0;
-      run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
-    }
+    look_for_stop();
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
+  }
+  void look_for_stop() {
+    if (!run_.train_.stop_requested()) return;
+    run_.interrupted_ = true;
+    const int number = signals_ ? signals_->arrived() : 0;
+    run_.stop(number != 0 ? stop_signals::name_of(number) : "a rank asked to stop");
   }
 
   void epoch_is_over() {
@@ -191,11 +196,14 @@ private:
 
   // A step and a validation, of which nothing is logged or saved.
   fit_result tried() {
-    enter(run_.batches_.place());
+    run_.enter(run_.batches_.place());
+    bool has_samples = false;
     for (const auto& batch : run_.batches_) {
+      has_samples = true;
       run_.loss_ = one_batch(batch, true);
       break;
     }
+    if (!has_samples) replica_access::take_part(run_.train_);
     run_.add_metric("train_loss", run_.loss_);
     validate();
     run_.stop("fast_dev_run");
@@ -203,8 +211,8 @@ private:
     return finished();
   }
   fit_result finished() {
-    return {run_.why_, run_.interrupted_, run_.train_.steps(), static_cast<std::size_t>(run_.batches_.place().epoch),
-            std::move(history_)};
+    const std::size_t epochs = run_.can_be_taken_up() ? static_cast<std::size_t>(run_.batches_.place().epoch) : run_.epoch_;
+    return {run_.why_, run_.interrupted_, run_.train_.steps(), epochs, std::move(history_)};
   }
 
   std::tuple<Callbacks&...> callbacks_;
@@ -223,7 +231,8 @@ private:
 //           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
 // It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
-// and options alike; rank 0's callbacks write and show.
+// and options alike; rank 0's callbacks write and show. A rank whose loader has fewer batches joins the steps of the others, as
+// by trainer::join(), and its callbacks see them too.
 //
 // A callback is an object of any type with some of these members, which are called in the order of the arguments; `run` is a
 // fit_run<...>&, so they are templates or take auto&:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/comm/exchange.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/data/loader.hpp>
 #include <cairn/net/frame.hpp>
 #include <cairn/train/all_ranks.hpp>
 #include <cairn/train/monitored.hpp>
+#include <cairn/train/rank_groups.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/training_state.hpp>
 
@@ -55,8 +60,20 @@ public:
   std::uint64_t step() const { return train_.steps(); }
   std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
-  std::size_t rows() const { return rows_ * static_cast<std::size_t>(ranks_); } // samples of the last step, over all ranks
-  std::size_t samples_of_epoch() const { return batches_.samples() * static_cast<std::size_t>(ranks_); }
+  // Samples of the last step, over all ranks that had some, if they had as many as this one's last.
+  std::size_t rows() const {
+    std::size_t with_samples = 0;
+    for (const standing& rank : all_ranks_)
+      if (steps_of(rank) >= step_of_epoch_) ++with_samples;
+    return rows_ * with_samples;
+  }
+  std::size_t samples_of_epoch() const {
+    std::size_t all = 0;
+    for (const standing& rank : all_ranks_) all += static_cast<std::size_t>(rank.samples);
+    return all;
+  }
+  // Whether what is saved now can be taken up: in the middle of an epoch only if all ranks have equally many batches.
+  bool can_be_taken_up() const { return !is_uneven_ || step_of_epoch_ == 0 || step_of_epoch_ >= steps_in_epoch_; }
   double loss() const { return read_losses(), loss_; } // of this rank's last step, the mean over its micro-batches
   // The same as far as it is known without waiting: on a device whose work is done later, that of the step before.
   double known_loss() const { return loss_; }
@@ -79,6 +96,9 @@ public:
 
   // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
   state_notes notes() {
+    if (!can_be_taken_up())
+      throw input_error("fit: expected equally many batches on every rank for a state of the middle of an epoch, found " +
+                        batches_of_ranks() + "; save at the end of epochs");
     state_notes out;
     read_losses();
     std::array<double, 2> sums{loss_sum_, row_sum_};
@@ -107,6 +127,52 @@ private:
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
         ranks_(detail::replica_access::comm(train).size()) {}
+
+  // Where the loader of a rank stands, and how much it gives in an epoch.
+  struct standing {
+    std::uint64_t epoch = 0, batch = 0, batches = 0, samples = 0;
+  };
+  std::size_t steps_of(const standing& rank) const {
+    const std::size_t together = options_.accumulate_grad_batches;
+    return (static_cast<std::size_t>(rank.batches) + together - 1) / together;
+  }
+  std::string batches_of_ranks() const {
+    const detail::rank_groups alike(
+        all_ranks_.size(), [this](std::size_t a, std::size_t b) { return all_ranks_[a].batches == all_ranks_[b].batches; });
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < alike.size(); ++i)
+      found.push_back(std::to_string(all_ranks_[alike[i].front()].batches) + " on " + detail::rank_groups::text(alike[i]));
+    return detail::rank_groups::joined(found);
+  }
+  // At the beginning of an epoch: what the ranks have of it.
+  void enter(const loader_place& at) {
+    const std::size_t together = options_.accumulate_grad_batches;
+    standing own{at.epoch, at.batch, batches_.size()};
+    if constexpr (requires { batches_.samples(); }) own.samples = batches_.samples();
+    all_ranks_ = detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    is_uneven_ = false;
+    steps_in_epoch_ = 0;
+    bool cuts_a_step = false; // on a rank that is finished before others
+    for (const standing& rank : all_ranks_) {
+      if (rank.epoch != all_ranks_[0].epoch || rank.batch != all_ranks_[0].batch)
+        throw input_error("fit: expected loaders that stand at the same place on every rank, found one at batch " +
+                          std::to_string(rank.batch) + " of epoch " + std::to_string(rank.epoch) +
+                          " and that of rank 0 at batch " + std::to_string(all_ranks_[0].batch) + " of epoch " +
+                          std::to_string(all_ranks_[0].epoch));
+      is_uneven_ = is_uneven_ || rank.batches != all_ranks_[0].batches;
+      cuts_a_step = cuts_a_step || rank.batches % together != 0;
+      steps_in_epoch_ = std::max(steps_in_epoch_, steps_of(rank));
+    }
+    if (is_uneven_ && cuts_a_step)
+      throw input_error("fit: expected equally many batches on every rank, or whole steps of accumulate_grad_batches, found " +
+                        batches_of_ranks());
+    if (steps_in_epoch_ == 0) throw input_error("fit: expected at least one batch in an epoch, found none");
+    epoch_ = static_cast<std::size_t>(at.epoch);
+    step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
+    metrics_.clear();
+    validated_ = false;
+    if (at.batch == 0) loss_sum_ = row_sum_ = 0;
+  }
 
   // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
   // whose work is done later, sooner would be to wait for it.
@@ -142,6 +208,8 @@ private:
   std::size_t step_of_epoch_ = 0;
   std::size_t steps_in_epoch_ = 0;
   std::size_t rows_ = 0;
+  std::vector<standing> all_ranks_;
+  bool is_uneven_ = false; // the ranks have different numbers of batches
   double rate_ = 0;
   mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
   mutable double loss_ = 0;

@@ -23,7 +23,7 @@ struct update_call {
   std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
   double scale = 1;               // the gradients are multiplied by it before anything else: makes means of them, and clips
   const double* factor = nullptr; // on a device whose memory is not the host's: one number there, by which they are multiplied
-                                  // too; null: 1
+                                  // too, as it makes means of several ranks, and clips; null: 1
   double learning_rate = 0;       // of this step: not the optimizer's own, if there is a schedule
   std::uint64_t step = 1;         // 1 in the first update
   bool is_special = false;        // the parameters of this span are those that the optimizer picked: see is_special below

@@ -53,6 +53,7 @@ public:
   // A new step: nothing has left yet.
   void begin(Communicator& comm, Queue& queue, const step_facts& own) {
     asks_to_stop_ = own.asks_to_stop;
+    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
     if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
     begin(comm, queue);
   }
@@ -98,7 +99,12 @@ public:
     if (!compares()) return;
     wait_for_facts(queue);
     facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts_, static_cast<std::size_t>(comm.size()));
+    take(comm, facts_);
+  }
+  // What all ranks say of their step, where the host can read it.
+  void take(Communicator& comm, std::span<const T> facts) {
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
+    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
   }
   // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
   void wait_for_facts(Queue& queue) {
@@ -108,8 +114,9 @@ public:
   std::span<T> facts() const { return facts_; }
   // Whether there are facts to compare: not of one rank, and not without gradients.
   bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop? All know it, once the step was compared.
+  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
   bool asks_to_stop() const { return asks_to_stop_; }
+  const ranks_with_samples& samples() const { return samples_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -129,6 +136,7 @@ private:
   std::span<T> facts_;
   std::size_t next_ = 0;
   bool asks_to_stop_ = false;
+  ranks_with_samples samples_{};
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };

@@ -286,6 +286,11 @@ struct replica_access {
   static const auto& options(const Trainer& trainer) {
     return trainer.options_;
   }
+  // One step of the others, of a rank without samples: see joined_step.hpp.
+  template <class Trainer>
+  static bool take_part(Trainer& trainer) {
+    return trainer.take_part();
+  }
   template <class Trainer>
   static auto on_discard(const Trainer& trainer) {
     return trainer.discarded_;

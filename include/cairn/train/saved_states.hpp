@@ -116,6 +116,13 @@ public:
   }
   template <class Run>
   void on_end(Run& run) {
+    if (!run.can_be_taken_up()) {
+      if (run.rank() == 0)
+        say(run.why() + ": stopped after step " + std::to_string(run.step()) +
+            ", in the middle of an epoch of which ranks have different numbers of batches, so it was not saved; the same command "
+            "goes on from the state before");
+      return;
+    }
     save_once(run);
     if (run.interrupted() && run.rank() == 0)
       say(run.why() + ": stopped after step " + std::to_string(run.step()) + ", saved in " + path_of(run.step()) +

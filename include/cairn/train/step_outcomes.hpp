@@ -19,7 +19,8 @@ namespace cairn::detail {
 struct step_numbers {
   double loss = 0;
   double squares = 0; // of all gradients, if they are clipped
-  double factor = 1;  // by which clipping multiplies them
+  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
+  double mean = 1;    // the first of the two, of several ranks
 };
 
 // What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
@@ -36,8 +37,9 @@ public:
     typename Device::event done{};
     bool is_open = false;
     std::uint64_t call = 0;
-    double scale = 1; // of the gradients, where their norm is known
+    double scale = 1; // of the gradients, besides the mean
     bool has_norm = false;
+    bool has_mean = false;
     bool has_facts = false;
 
     step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
@@ -47,7 +49,8 @@ public:
       std::memcpy(&all, here.data(), sizeof all);
       return all;
     }
-    std::span<const T> facts(std::size_t size) const { return {reinterpret_cast<const T*>(here.data() + bytes_of(0)), size}; }
+    std::span<T> facts(std::size_t size) const { return {reinterpret_cast<T*>(here.data() + bytes_of(0)), size}; }
+    double mean() const { return has_mean ? scale * told().mean : scale; }
   };
 
   // How many bytes of the device and of the host each of them takes.
@@ -69,16 +72,20 @@ public:
     if (o.is_open) settle(o);
     o.call = next_++;
     o.scale = 1;
-    o.has_norm = o.has_facts = false;
+    o.has_norm = o.has_mean = o.has_facts = false;
     return o;
   }
   // Everything that it tells is on the queue, except what is fetched here.
   template <class Queue>
   void end(Queue& queue, outcome& o, const T* facts) {
     download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
-    if (o.has_facts) download(queue, facts_, reinterpret_cast<T*>(o.here.data() + bytes_of(0)), facts);
+    if (o.has_facts) fetch_facts(queue, o, facts);
     o.done = queue.record();
     o.is_open = true;
+  }
+  template <class Queue>
+  void fetch_facts(Queue& queue, outcome& o, const T* facts) {
+    download(queue, facts_, o.facts(facts_).data(), facts);
   }
   void close(outcome& o) {
     o.is_open = false;

@@ -159,6 +159,7 @@ protected:
     for (std::size_t i = 0; i < updates_.states(); ++i)
       broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
     broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
+    last_samples_ = {};
   }
 
   auto states_on_host() {
@@ -213,7 +214,8 @@ protected:
   void settle(auto& o) {
     waiting()(o.done);
     outcomes_.close(o);
-    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.scale;
+    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
+    if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
     if (!o.has_facts) return;
     const auto ranks = static_cast<std::size_t>(comm().size());
     const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
@@ -224,6 +226,7 @@ protected:
       throw;
     }
     stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
+    last_samples_ = facts_of_ranks<sum>::samples_of(facts, ranks);
   }
   // Comes back when all that was asked for is done and known.
   void wait_for_all() {
@@ -292,6 +295,7 @@ protected:
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
   std::size_t last_micro_batches_ = 1; // of the last step
+  ranks_with_samples last_samples_{};  // of the last step since the ranks began, or have joined
   std::size_t rows_ = 0;               // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
@@ -299,6 +303,8 @@ protected:
   std::uint64_t settings_;
   double gradient_norm_ = 0;
   double applied_scale_ = 1;   // what gradients() still has to multiply by
+  bool is_scale_late_ = false; // it is late_scale_, which is known when the step is over
+  double late_scale_ = 1;
   bool wants_to_stop_ = false; // this rank asks to, from the next step on
   bool stops_ = false;         // a rank asked to in the last step
   callback<std::byte*, std::size_t> discarded_{};

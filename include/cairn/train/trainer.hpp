@@ -23,13 +23,13 @@
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/joined_step.hpp>
 #include <cairn/train/loss.hpp>
 #include <cairn/train/optimizer.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/settings.hpp>
 #include <cairn/train/taken_loss.hpp>
 #include <cairn/train/training_state.hpp>
-#include <cairn/train/training_step.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
 namespace cairn {
@@ -44,8 +44,8 @@ namespace cairn {
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::training_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::training_step<Model, Loss, Optimizer, Batch, T, Device>;
+class trainer : public detail::joined_step<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = detail::joined_step<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
@@ -111,6 +111,13 @@ public:
   }
   // Forgets the micro-batches since the last step, as if they had not been.
   void drop_micro_batches() { micro_batches_ = 0; }
+
+  // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
+  // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
+  // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
+  // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
+  // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
+  std::uint64_t join() { return this->join_others(); }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
@@ -253,6 +260,7 @@ public:
     rate_was_set_ = s.rate_was_set;
     micro_batches_ = 0;
     applied_scale_ = 1;
+    is_scale_late_ = false;
   }
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
@@ -268,8 +276,9 @@ public:
 
   std::uint64_t steps() const { return steps_; } // updates so far
 
-  // Asks every rank to stop: the news goes with the next step's gradients, and when that step is made stop_requested() is true
-  // on all ranks, whichever asked. So all leave their loops after the same step. The step behind it knows nothing of it.
+  // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
+  // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
+  // knows nothing of it.
   void request_stop() { wants_to_stop_ = true; }
   bool stop_requested() const { return stops_; }
   // Of the next step; where the options gave a schedule, that decides.
@@ -312,15 +321,16 @@ public:
 private:
   friend struct detail::replica_access;
   using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::micro_batches_;
+  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::is_scale_late_;
+  using base::late_scale_, base::micro_batches_;
   using base::options_, base::rate_was_set_, base::replica_;
   using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
 
   // The gradients that were applied: those of all ranks times what made a mean of them.
   void scale(std::span<sum> all) {
-    if (is_apart && this->max_norm() > 0 && applied_scale_ != 1) {
+    if (std::exchange(is_scale_late_, false)) {
       this->wait_for_all();
-      applied_scale_ *= clip_norm{this->max_norm()}.scale(gradient_norm_);
+      applied_scale_ = late_scale_;
     }
     if (applied_scale_ != 1)
       for (sum& g : all) g *= static_cast<sum>(applied_scale_);

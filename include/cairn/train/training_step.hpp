@@ -15,6 +15,7 @@
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/copy/copy.hpp>
+#include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/train/ddp.hpp>
@@ -65,7 +66,8 @@ protected:
   friend struct replica_access;
   using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
   using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
-  using base::guard_, base::input_gradient_, base::last_micro_batches_, base::learning_rate_;
+  using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
+  using base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
   using base::stops_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
@@ -104,7 +106,7 @@ private:
     this->begin_outcome();
     const auto write = [&](std::byte* to) {
       judge.write(rows_, to);
-      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes);
+      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes, micro_batches_ + 1);
     };
     return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
       double loss = 0;
@@ -132,13 +134,16 @@ private:
                   "; lower the learning rate, clip the gradients, or look at the inputs");
     reducing_ = is_last;
     ++micro_batches_;
-    applied_scale_ = 1;
+    begin_scale();
     guard_.enter(is_last && (fused || distribution::distributed));
     if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);
     return loss;
   }
+
+protected:
+  // What a step of a rank without samples is made of too: see joined_step.hpp.
   bool compares_parameters() const {
     return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
   }
@@ -158,7 +163,8 @@ private:
     } else {
       if (gradients.compares()) {
         const std::span<sum> all = gradients.facts();
-        copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
+        if (micro_batches_ > 0) // else they are there already
+          copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
         if (compares_parameters())
           checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
                    static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
@@ -167,9 +173,9 @@ private:
       gradients.begin(comm(), compute());
     }
   }
-  void write_facts(std::byte* to) {
+  void write_facts(std::byte* to, std::size_t micro_batches) {
     facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
-                               static_cast<std::size_t>(comm().rank()), facts(micro_batches_ + 1));
+                               static_cast<std::size_t>(comm().rank()), facts(micro_batches));
     wants_to_stop_ = false; // this step carries it
   }
 
@@ -202,7 +208,7 @@ private:
   }
   void use_bucket(std::size_t b) {
     gradients_.on_the_way().wait(compute(), b);
-    update_bucket(b, 1.0 / static_cast<double>(comm().size()));
+    update_bucket(b, mean_.here, mean_.there);
     const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
     discarded_(used.data(), used.size());
   }
@@ -214,15 +220,49 @@ private:
     micro_batches_ = 0;
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
-      if (gradients_.on_the_way().compares()) gradients_.on_the_way().wait_for_facts(compute());
+      take_micro_batches();
+      mean_ = mean_on_device();
     } else {
       gradients_.on_the_way().compare(comm(), compute());
+      last_samples_ = gradients_.on_the_way().samples();
+      take_micro_batches();
+      mean_ = {mean_over(last_samples_.count)};
       stops_ = gradients_.on_the_way().asks_to_stop();
       if (stops_) wants_to_stop_ = false;
     }
     guard_.enter(true);
     learning_rate_ = learning_rate_now();
     ++steps_;
+  }
+
+  // What makes a mean of the sum over micro-batches and ranks with samples. Of several ranks whose device's work is done later
+  // the host does not know how many have some: an op counts them in the facts, and the update finds the mean there.
+  struct applied_mean {
+    double here = 1;
+    const double* there = nullptr;
+  };
+  double mean_over(std::size_t ranks) const {
+    return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks));
+  }
+  void take_micro_batches() { // a rank that has none has seen those of the others
+    if (last_micro_batches_ == 0) last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
+  }
+  applied_mean mean_on_device() {
+    auto& gradients = gradients_.on_the_way();
+    auto& o = outcomes_.latest();
+    const auto ranks = static_cast<std::size_t>(comm().size());
+    if (!gradients.compares()) return {o.scale = mean_over(ranks)};
+    gradients.wait_for_facts(compute());
+    mean_factor(compute(), &o.numbers()->mean, static_cast<double>(last_micro_batches_), ranks,
+                static_cast<const sum*>(gradients.facts().data() + facts_of_ranks<sum>::place_of_micro_batches),
+                facts_of_ranks<sum>::each);
+    o.has_mean = is_scale_late_ = true;
+    return {1, &o.numbers()->mean};
+  }
+  // Gradients are being made anew: nothing makes a mean of them yet.
+  void begin_scale() {
+    applied_scale_ = 1;
+    is_scale_late_ = false;
   }
 
   // When everything has arrived: what fails on the way leaves no parameter updated.
@@ -232,18 +272,18 @@ private:
     auto& q = compute();
     gradients_.on_the_way().send(comm(), q, plan::parameter_block);
     gradients_.on_the_way().wait(q);
-    double scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(comm().size()));
     begin_update();
-    const double* factor = nullptr;
+    double scale = mean_.here;
+    const double* factor = mean_.there;
     if (max_norm() > 0) {
       double squares = 0;
       if constexpr (is_apart) {
         auto& o = outcomes_.latest();
         squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
-        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm());
+        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm(), mean_.there);
         factor = &o.numbers()->factor;
         o.has_norm = true;
-        o.scale = scale;
+        is_scale_late_ = true;
       } else {
         squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
         gradient_norm_ = std::sqrt(squares) * scale;
@@ -261,11 +301,13 @@ private:
     guard_.leave();
   }
 
-  void update_bucket(std::size_t b, double scale, const double* factor = nullptr) {
+  void update_bucket(std::size_t b, double scale, const double* factor) {
     updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
                    gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
   }
 
+private:
+  applied_mean mean_{};     // of this step
   std::size_t updated_ = 0; // buckets of this step, if the update is fused
   bool reducing_ = false;
 };

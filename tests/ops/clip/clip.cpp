@@ -8,10 +8,10 @@
 
 namespace {
 
-double factor_of(double squares, double scale, double max_norm) {
+double factor_of(double squares, double scale, double max_norm, const double* mean = nullptr) {
   cairn::cpu device;
   double factor = -1;
-  cairn::clip(device.compute(), &factor, &squares, scale, max_norm);
+  cairn::clip(device.compute(), &factor, &squares, scale, max_norm, mean);
   return factor;
 }
 
@@ -23,6 +23,12 @@ TEST_CASE("clip: a norm above the largest is brought down to it, and others are 
   CHECK(factor_of(1, 1, 2) == 1);
   CHECK(factor_of(16, 1, 0) == 1);
   CHECK(factor_of(0, 1, 2) == 1);
+}
+TEST_CASE("clip: a mean that only the device knows is part of the norm, and of the factor") {
+  const double half = 0.5;
+  CHECK(factor_of(64, 0.5, 1, &half) == 0.5 * (1 / (2 + 1e-6)));
+  CHECK(factor_of(1, 1, 2, &half) == 0.5);
+  CHECK(factor_of(16, 1, 0, &half) == 0.5);
 }
 TEST_CASE("clip: a norm that is no number is seen") {
   CHECK(std::isnan(factor_of(std::numeric_limits<double>::quiet_NaN(), 1, 2)));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Ranks on devices whose memory the host cannot read, and whose work is done later.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,63 @@ TEST_CASE("ddp, memory apart: every number that two ranks see has a cpu's bits")
 
 namespace {
 
+// What three ranks see that have samples for different numbers of steps, in two epochs.
+template <class Model, class Device>
+std::vector<apart::seen> numbers_of_uneven() {
+  std::vector<apart::seen> out(3);
+  threads{3}.run([&](threads::rank& rank) {
+    apart::seen& own = out[static_cast<std::size_t>(rank.rank())];
+    const auto body = [&](auto& comm) {
+      using type = ranked<Device, std::remove_reference_t<decltype(comm)>, Model>;
+      typename type::options given{.seed = 5};
+      given.check_every = 2;
+      if constexpr (!type::fused) given.clip.max_norm = 0.05;
+      type t{comm, AdamW{.learning_rate = 0.02}, std::move(given)};
+      for (const std::array<std::uint32_t, 3>& batches : {std::array{1U, 4U, 2U}, std::array{3U, 0U, 3U}}) {
+        const auto r = static_cast<std::uint32_t>(rank.rank());
+        for (std::uint32_t s = 0; s < batches[r]; ++s) {
+          auto loss = apart::with_samples<float>(6, 10 * r + s, [&](const auto& x, const auto& y) { return t.step(x, y); });
+          if (s == 1) own.add(double{loss}); // of others it is never read
+          if constexpr (!type::fused)
+            if (s == 2) t.for_each_gradient([&](const auto& q) { own.add_all(q.numbers); });
+        }
+        own.add(t.join());
+        own.add(t.gradient_norm());
+        t.for_each([&](const auto& q) { own.add_all(q.numbers); });
+        t.for_each_buffer([&](const auto& q) { own.add_all(q.numbers); });
+        t.for_each_optimizer_state([&](std::size_t, const auto& q) { own.add_all(q.numbers); });
+      }
+      own.add(t.steps());
+      own.add(t.state().micro_batches);
+    };
+    if constexpr (detail::shares_memory<Device>) {
+      body(rank);
+    } else {
+      apart::ranks<threads::rank> comm(rank);
+      body(comm);
+    }
+  });
+  return out;
+}
+template <class Model>
+void same_bits_of_uneven() {
+  const auto expected = numbers_of_uneven<Model, cpu>();
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    apart::device::seed = seed;
+    CHECK((numbers_of_uneven<Model, apart::device>() == expected));
+  }
+  CHECK(apart::device::unfinished == 0);
+}
+
+} // namespace
+
+TEST_CASE("ddp, memory apart: ranks that join the steps of others have a cpu's bits") {
+  same_bits_of_uneven<apart::Net>();
+  same_bits_of_uneven<fused_update<apart::Net>>();
+}
+
+namespace {
+
 using Plain = Sequential<Linear<testing::features, 16>, ReLU, Linear<16, testing::classes>>;
 template <class Inner = threads::rank>
 using plain_rank = ranked<apart::device, apart::ranks<Inner>, Plain>;
@@ -120,11 +179,25 @@ TEST_CASE("ddp, memory apart: what one rank writes to its parameters alone is fo
     });
     CHECK(testing::has(text, "expected the same parameters"));
     CHECK(testing::has(testing::text_of([&] { t.step(s.x, s.y); }), "expected synchronize()"));
+    CHECK(testing::has(testing::text_of([&] { t.join(); }), "expected synchronize()"));
     t.synchronize();
     t.step(s.x, s.y);
     t.wait();
   });
   CHECK(texts == std::vector<std::string>(2));
+}
+
+TEST_CASE("ddp, memory apart: a rank that joins is told what the ranks differ in, as the others are") {
+  const auto texts = texts_of([](auto& comm) {
+    plain_rank<> t{comm, AdamW{}};
+    const testing::samples<> s(6, 1);
+    t.step(s.x, s.y);
+    if (comm.rank() == 1) t.learning_rate(0.5);
+    if (comm.rank() == 0) t.step(s.x, s.y);
+    t.join();
+  });
+  CHECK(testing::has(texts[0], "expected the same learning rate on every rank"));
+  CHECK(texts[0] == texts[1]);
 }
 
 TEST_CASE("ddp, memory apart: one rank's wish to stop reaches all after the same step") {

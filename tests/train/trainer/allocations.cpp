@@ -108,6 +108,29 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   CHECK(allocated_bytes - before < 2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
 }
 
+TEST_CASE("trainer: a rank that joins the steps of another allocates nothing") {
+  threads{2}.run([](threads::rank& rank) {
+    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, Adam, batch<6>> t{rank, Adam{}, {.seed = 3, .threads = 1}};
+    const samples a(6, 1);
+    const auto meet = [&rank] {
+      const std::array<std::byte, 1> own{};
+      std::array<std::byte, 2> all{};
+      rank.exchange(own, all);
+    };
+    t.step(a.x, a.y);
+    meet();
+    const std::size_t before = allocations;
+    meet();
+    for (int i = 0; i < 2 && rank.rank() == 0; ++i) t.step(a.x, a.y);
+    t.join();
+    meet();
+    const std::size_t after = allocations;
+    meet(); // what follows may allocate
+    CHECK(after == before);
+    CHECK(t.steps() == 3);
+  });
+}
+
 TEST_CASE("trainer: a step on several arrays allocates nothing") {
   using Masking = Sequential<Inputs<dims<10>, constant<10>>, Linear<10, 10>, testing::Masked<>,
                              Residual<testing::Split, Linear<10, 10>, testing::Gated>, Linear<10, 4>>;

@@ -16,8 +16,9 @@ constexpr double clip_factor(double norm, double max_norm) {
 
 } // namespace detail
 
-// *factor = clip_factor(sqrt(*squares) scale, max_norm). All are single numbers in the device's memory: where work is done later,
-// the host need not wait for a norm to clip by it.
-void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm) = delete;
+// *factor = *mean clip_factor(sqrt(*squares) scale *mean, max_norm); a mean of null is 1. All are single numbers in the device's
+// memory: where work is done later, the host need not wait for a norm to clip by it, nor know what makes a mean.
+void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm,
+          const double* mean) = delete;
 
 } // namespace cairn

@@ -9,8 +9,9 @@
 
 namespace cairn {
 
-inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm) {
-  *factor = detail::clip_factor(std::sqrt(*squares) * scale, max_norm);
+inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
+  const double own = mean == nullptr ? 1 : *mean;
+  *factor = own * detail::clip_factor(std::sqrt(*squares) * (scale * own), max_norm);
 }
 
 } // namespace cairn
