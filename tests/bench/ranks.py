@@ -112,8 +112,8 @@ def section(tools, bench, found):
         out.append(f"PyTorch DDP over gloo in the same rounds: {'; '.join(texts)}; {middle(one):.1f} ms on one.\n")
 
     out.append("`predicted_step` against measured steps. Latency is half of a sum of 64 bytes, bandwidth that of a sum of 1 MiB, "
-               "the quicker quarter of them, both between ranks that do nothing else. The work of a step is that of the floor, as many single ranks at the same "
-               f"time. Each of the {cores} cores has a rank at work or more than one, and the same cores copy and sum: so work "
+               "the quicker quarter of them, both between ranks that do nothing else. The work of a step is that of the floor, as many "
+               f"single ranks at the same time. Each of the {cores} cores has a rank at work or more than one, and the same cores copy and sum: so work "
                "stands still while a call fills the link (`taken` = 1). The last two columns are measured over predicted with "
                f"cores to spare (`taken` = 0), and from one rank alone, whose work takes ranks over {cores} as long.\n")
     rows = []
