@@ -28,6 +28,7 @@
 #include <cairn/plan/buckets.hpp>             // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>               // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
+#include <cairn/plan/exposed_time.hpp>        // what of communication no work hides
 #include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
 #include <cairn/plan/fusion.hpp>              // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp>    // where gradients lie that are used inside backward
@@ -240,6 +241,7 @@
 #include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
 #include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
+#include <cairn/train/predicted_step.hpp>       // how long a step takes on many machines
 #include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
 #include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
@@ -283,6 +285,7 @@
 #include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
+#include <cairn/report/scaling_chart.hpp>    // a step's time against the number of machines, drawn
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
 #include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log

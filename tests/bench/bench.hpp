@@ -27,6 +27,13 @@ struct request {
   std::size_t num_hl = 0;
   std::size_t hl_size = 10;
   double bucket_mb = 25;
+  std::string communicator = "threads";
+  // For `predict`: what was measured before.
+  double step_ms = 20;
+  double update_ms = 0;
+  double latency_us = 10;
+  double gbytes = 1;
+  double taken = 0;
 };
 
 // One line of output. step_ms is the median over the steps, of the slowest rank; step_mib the most bytes that a step
@@ -53,16 +60,17 @@ inline void print(const request& asked, const figures& f) {
   const double step = median(f.milliseconds);
   const double least = *std::min_element(f.milliseconds.begin(), f.milliseconds.end());
   const double gradients = f.fused ? 0 : static_cast<double>(f.parameters) * 4 / 0x1p20;
-  std::printf("{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"threads\": %zu, \"world\": %zu, "
-              "\"batch\": %zu, "
-              "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
-              "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
-              "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
-              "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
-              asked.workload.c_str(), f.mode.c_str(), asked.threads, asked.world, f.batch, f.depth, asked.num_hl, asked.hl_size,
-              f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
-              static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20),
-              f.flops, f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
+  std::printf(
+      "{\"peer\": \"cairn\", \"workload\": \"%s\", \"mode\": \"%s\", \"communicator\": \"%s\", \"threads\": %zu, \"world\": %zu, "
+      "\"batch\": %zu, "
+      "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
+      "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
+      "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
+      "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
+      asked.workload.c_str(), f.mode.c_str(), asked.communicator.c_str(), asked.threads, asked.world, f.batch, f.depth,
+      asked.num_hl, asked.hl_size, f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
+      static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20), f.flops,
+      f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
   std::fflush(stdout);
 }
 
@@ -133,4 +141,8 @@ bool bench_ffnet(const request&);
 bool bench_mlp(const request&);
 bool bench_chain(const request&);
 bool bench_ddp(const request&);
+bool bench_ddp_mpi(const request&);
+bool bench_ping(const request&);
+bool bench_ping_mpi(const request&);
+bool bench_predict(const request&);
 bool bench_machine(const request&);

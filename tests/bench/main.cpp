@@ -2,7 +2,7 @@
 // Cairn on the workloads that PyTorch is measured on. One JSON object a line.
 //
 //   bench WORKLOAD [--mode M] [--threads N] [--steps N] [--warmup N] [--depth N] [--num-hl N] [--hl-size N]
-//         [--world N] [--bucket-mb N]
+//         [--world N] [--bucket-mb N] [--communicator threads|mpi]
 #include <cstring>
 #include <stdexcept>
 
@@ -19,6 +19,9 @@ int usage(const char* fault) {
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
                "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
                "--bucket-mb 1|25\n"
+               "  ping --world N                           sums of few and of many bytes\n"
+               "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N --taken N\n"
+               "  ddp and ping: --communicator threads, or --communicator mpi under mpirun -np N\n"
                "  and with all: --threads N --steps N --warmup N\n",
                fault);
   return 2;
@@ -31,7 +34,8 @@ int main(int count, char** words) {
   request asked;
   asked.workload = words[1];
   if (asked.workload == "chain") asked.depth = 100;
-  if (asked.workload == "ddp") asked.world = 2, asked.mode = "overlapped";
+  if (asked.workload == "ddp" || asked.workload == "ping" || asked.workload == "predict")
+    asked.world = 2, asked.mode = "overlapped";
   try {
     for (int i = 2; i < count; i += 2) {
       const std::string word = words[i];
@@ -46,6 +50,12 @@ int main(int count, char** words) {
       else if (word == "--num-hl") asked.num_hl = std::stoul(value);
       else if (word == "--hl-size") asked.hl_size = std::stoul(value);
       else if (word == "--bucket-mb") asked.bucket_mb = std::stod(value);
+      else if (word == "--communicator") asked.communicator = value;
+      else if (word == "--step-ms") asked.step_ms = std::stod(value);
+      else if (word == "--update-ms") asked.update_ms = std::stod(value);
+      else if (word == "--latency-us") asked.latency_us = std::stod(value);
+      else if (word == "--gbytes") asked.gbytes = std::stod(value);
+      else if (word == "--taken") asked.taken = std::stod(value);
       else return usage((word + " is no option").c_str());
     }
     bool known = false;
@@ -53,6 +63,8 @@ int main(int count, char** words) {
     if (asked.workload == "mlp") known = bench_mlp(asked);
     if (asked.workload == "chain") known = bench_chain(asked);
     if (asked.workload == "ddp") known = bench_ddp(asked);
+    if (asked.workload == "ping") known = bench_ping(asked);
+    if (asked.workload == "predict") known = bench_predict(asked);
     if (asked.workload == "machine") known = bench_machine(asked);
     if (!known) return usage("this workload, or this size of it, is not compiled in");
   } catch (const std::logic_error& fault) { // of stoul and stod

@@ -20,18 +20,18 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-// The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
-// them; a stage that is a block has several. `element` is the size of a gradient in bytes.
+// The stages after whose backward the buckets leave. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
   std::vector<bucket_departure> out;
   for (const detail::bucket& b : buckets) {
-    std::size_t position = c.size();
-    std::size_t finished = 0;
-    while (position > 0 && finished <= b.leaves_after) finished += c[--position].leaves;
-    if (finished <= b.leaves_after)
-      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(finished) +
+    const std::size_t position = detail::stage_of_leaf(c, b.leaves_after);
+    if (position == c.size()) {
+      std::size_t leaves = 0;
+      for (const stage& s : c.stages) leaves += s.leaves;
+      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(leaves) +
                         " layers of the chain, found layer " + std::to_string(b.leaves_after) +
                         "; make the buckets and the chain from the same network");
+    }
     out.push_back({position, b.size() * element});
   }
   return out;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Apart from the rest, as MPI's header is slow to read, and there may be none.
+#include "bench.hpp"
+
+#if CAIRN_WITH_MPI
+#include <cairn/comm/mpi.hpp>
+
+#include "ranks.hpp"
+
+bool bench_ddp_mpi(const request& asked) { return step_on_ranks(asked, cairn::mpi{}); }
+bool bench_ping_mpi(const request& asked) { return ping_on_ranks(asked, cairn::mpi{}); }
+#else
+bool bench_ddp_mpi(const request&) { return false; }
+bool bench_ping_mpi(const request&) { return false; }
+#endif
