@@ -297,8 +297,8 @@ TEST_CASE("saved_state: weights are taken from a state as from any other file") 
 }
 
 TEST_CASE("saved_state: of a network of images too, whose weights are in the file in torch's order") {
-  using Images = Sequential<Input<2, 5, 1>, Conv2d<1, 4, 2>, ReLU, Conv2d<4, 6, 1, kernel_width<3>>, ReLU, Flatten,
-                            Linear<12, classes>>;
+  using Images =
+      Sequential<Input<2, 5, 1>, Conv2d<1, 4, 2>, ReLU, Conv2d<4, 6, 1, kernel_width<3>>, ReLU, Flatten, Linear<12, classes>>;
   const folder here;
   const digits d;
   const std::string path = here.path / "run.state";
