@@ -53,6 +53,7 @@
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a number of some bytes
+#include <cairn/data/cifar.hpp>                  // pictures of ten classes, or of a hundred
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
