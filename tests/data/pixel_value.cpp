@@ -15,6 +15,8 @@ TEST_CASE("pixel_value is one number for all channels, or one for each") {
   CHECK(numbers == std::vector<float>{1, 2, 3, 1, 2, 3, 9});
   pixel_value(std::vector{4.0, 5.0}).fill(numbers.data(), 0, 2);
   CHECK(numbers[0] == 1);
+  CHECK(pixel_value(2).size() == 1);
+  CHECK(pixel_value{1, 2}.size() == 2);
   CHECK(pixel_value(2)[1] == 2);
   CHECK(pixel_value{1, 2}[1] == 2);
   CHECK(pixel_value() == pixel_value{0});

@@ -22,6 +22,8 @@ public:
 
   bool operator==(const pixel_value&) const = default;
 
+  // How many numbers it has: 1, or as many as there are channels.
+  std::size_t size() const { return channels_.size(); }
   double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
 
   // Writes `count` numbers, whole pixels of so many channels each. Throws input_error where this has another number of them.

@@ -57,8 +57,11 @@ private:
     const auto line = static_cast<std::ptrdiff_t>(image[1]) * channels;
     const std::ptrdiff_t offset = std::clamp(right * channels, -line, line);
     const std::ptrdiff_t kept = line - (offset < 0 ? -offset : offset);
+    const bool one_number = background.size() == 1;
+    const T number = static_cast<T>(background[0]);
     const auto fill = [&](T* to, std::ptrdiff_t count) {
-      background.fill(to, static_cast<std::size_t>(count), static_cast<std::size_t>(channels));
+      if (one_number) std::fill_n(to, count, number);
+      else background.fill(to, static_cast<std::size_t>(count), static_cast<std::size_t>(channels));
     };
     for (std::ptrdiff_t k = 0; k < height; ++k) {
       const std::ptrdiff_t y = down > 0 ? height - 1 - k : k; // a line is written only after it was read
