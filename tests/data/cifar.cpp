@@ -43,8 +43,7 @@ std::string pictures(std::size_t count, std::size_t labels = 1) {
 void write(const std::filesystem::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string fault_of(const std::string& bytes, const cifar_format& format, std::size_t wanted = 0) {
-  return file_fault(
-      bytes, [&](const std::string& path) { read_cifar_files(std::array<cifar_file, 1>{cifar_file{path, wanted}}, format); });
+  return file_fault(bytes, [&](const std::string& path) { read_cifar_files({path}, wanted, format); });
 }
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -63,7 +62,7 @@ TEST_CASE("records of CIFAR are a label and three planes, which become pixels of
   const folder here;
   const std::string path = here.path / "two.bin";
   write(path, '\7' + numbered(12) + '\0' + std::string(12, '\xFF'));
-  const auto read = read_cifar_files(std::array<cifar_file, 1>{cifar_file{path, 2}}, small10);
+  const auto read = read_cifar_files({path}, 2, small10);
   CHECK(read.labels == std::vector<std::uint8_t>{7, 0});
   std::vector<std::uint8_t> expected{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
   expected.resize(24, 255);
@@ -77,8 +76,7 @@ TEST_CASE("records of CIFAR from several files, and more of them than a piece th
   for (int i = 0; i < 3; ++i) second += '\1' + std::string(12, '\2');
   write(here.path / "a", first);
   write(here.path / "b", second);
-  const std::array<cifar_file, 2> files{cifar_file{here.path / "a", 0}, cifar_file{here.path / "b", 3}};
-  const auto read = read_cifar_files(files, small10);
+  const auto read = read_cifar_files({here.path / "a", here.path / "b"}, 0, small10);
   REQUIRE(read.labels.size() == 153);
   REQUIRE(read.pixels.size() == 153 * 12);
   for (std::size_t i = 0; i < 153; ++i) {
@@ -92,12 +90,11 @@ TEST_CASE("a record of CIFAR-100 has two labels, of which one is chosen") {
   const folder here;
   const std::string path = here.path / "one.bin";
   write(path, std::string("\x13\x63") + numbered(12));
-  const std::array<cifar_file, 1> files{cifar_file{path, 0}};
-  CHECK(read_cifar_files(files, small100).labels == std::vector<std::uint8_t>{99});
+  CHECK(read_cifar_files({path}, 0, small100).labels == std::vector<std::uint8_t>{99});
   auto coarse = small100;
   coarse.chosen = 0;
-  CHECK(read_cifar_files(files, coarse).labels == std::vector<std::uint8_t>{19});
-  CHECK(read_cifar_files(files, coarse).pixels[1] == 4);
+  CHECK(read_cifar_files({path}, 0, coarse).labels == std::vector<std::uint8_t>{19});
+  CHECK(read_cifar_files({path}, 0, coarse).pixels[1] == 4);
 }
 
 TEST_CASE("a wrong label of CIFAR is an error with its place") {

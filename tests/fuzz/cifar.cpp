@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // CIFAR: a file is read if and only if it has whole records of right labels, and its pixels are those of a second, plain reading.
 // The pictures are (2, 2) in place of (32, 32), so that a file of a few bytes has several; beside that the format is the same.
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,9 +27,8 @@ bool is_sound(std::span<const std::uint8_t> bytes, const detail::cifar_format& f
 void check(const std::string& path, std::span<const std::uint8_t> bytes, const detail::cifar_format& format) {
   const bool sound = is_sound(bytes, format);
   // Twice the same file, so that the second one is read behind the first.
-  const std::array<detail::cifar_file, 2> files{detail::cifar_file{path, 0}, detail::cifar_file{path, 0}};
   detail::cifar_records read;
-  const bool was_read = fuzzing::reads(path, [&] { read = detail::read_cifar_files(files, format); });
+  const bool was_read = fuzzing::reads(path, [&] { read = detail::read_cifar_files({path, path}, 0, format); });
   // Bytes that begin like a gzip file would have a wrong label too.
   fuzzing::require(was_read == sound, "a file is read if and only if it has whole records of right labels");
   if (!sound) return;
@@ -46,8 +44,7 @@ void check(const std::string& path, std::span<const std::uint8_t> bytes, const d
   }
   // As many pictures as are there may be asked for, and no other number.
   const auto wanted = [&](std::size_t pictures) {
-    const std::array<detail::cifar_file, 1> one{detail::cifar_file{path, pictures}};
-    return fuzzing::reads(path, [&] { detail::read_cifar_files(one, format); });
+    return fuzzing::reads(path, [&] { detail::read_cifar_files({path}, pictures, format); });
   };
   fuzzing::require(wanted(count), "a file of as many pictures as are expected is read");
   fuzzing::require(!wanted(count + 1), "a file of fewer pictures than are expected is refused");

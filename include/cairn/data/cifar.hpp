@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,12 +63,6 @@ struct cifar_format {
 inline constexpr cifar_format cifar10_format{.name = "CIFAR-10", .folder = "cifar-10-batches-bin", .classes = {10, 0}};
 inline constexpr cifar_format cifar100_format{.name = "CIFAR-100", .folder = "cifar-100-binary", .classes = {20, 100}};
 
-// A file, and how many pictures it has to have; 0: any number.
-struct cifar_file {
-  std::string path;
-  std::size_t pictures = 0;
-};
-
 struct cifar_records {
   std::vector<std::uint8_t> pixels; // (pictures, height, width, 3)
   std::vector<std::uint8_t> labels; // (pictures)
@@ -88,23 +81,25 @@ struct cifar_records {
   throw file_error(text);
 }
 
-// How many pictures a file has, by its size; what can be wrong with a size is checked here, before memory is asked for.
-inline std::size_t count_cifar_pictures(open_file& file, const cifar_file& wanted, const cifar_format& format) {
+// How many pictures a file has, by its size; what can be wrong with a size is checked here, before memory is asked for. `wanted`
+// is how many it has to have; 0: any number.
+inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
+                                        const cifar_format& format) {
   const std::uint64_t size = file.size();
-  if (size == file.no_size) refuse_cifar_file(wanted.path, format, errno);
+  if (size == file.no_size) refuse_cifar_file(path, format, errno);
   std::array<std::uint8_t, 2> start{};
   if (size >= 2 && file.read(start.data(), 2, 0) && start[0] == 0x1F && start[1] == 0x8B)
-    wrong_bytes(wanted.path, 0, "a file of the binary version", "a gzip file", "gunzip it first");
+    wrong_bytes(path, 0, "a file of the binary version", "a gzip file", "gunzip it first");
   const std::uint64_t pictures = size / format.record();
-  const std::uint64_t expected = std::uint64_t{wanted.pictures} * format.record();
+  const std::uint64_t expected = std::uint64_t{wanted} * format.record();
   if (expected != 0 && size != expected)
-    wrong_bytes(wanted.path, std::min(size, expected),
-                std::to_string(wanted.pictures) + " pictures of " + std::to_string(format.record()) + " bytes, " +
+    wrong_bytes(path, std::min(size, expected),
+                std::to_string(wanted) + " pictures of " + std::to_string(format.record()) + " bytes, " +
                     std::to_string(expected) + " in all",
                 size < expected ? "the end of the file" : std::to_string(size - expected) + " more bytes",
                 "get the file again, or read what is there by cifar_files::a_part");
   if (pictures == 0 || size % format.record() != 0)
-    wrong_bytes(wanted.path, size, "whole pictures of " + std::to_string(format.record()) + " bytes",
+    wrong_bytes(path, size, "whole pictures of " + std::to_string(format.record()) + " bytes",
                 "the end of the file after " + std::to_string(pictures) + " of them and " +
                     std::to_string(size % format.record()) + " bytes",
                 "the file was cut short or is no file of this format: get it again");
@@ -136,12 +131,13 @@ inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& p
   return record[format.chosen];
 }
 
-// The pictures of all files, one after another. Sizes first, then one allocation, then the files in pieces of 64 pictures.
-inline cifar_records read_cifar_files(std::span<const cifar_file> files, const cifar_format& format) {
+// The pictures of all files, one after another; each file has `wanted` of them, 0: any number. Sizes first, then one allocation,
+// then the files in pieces of 64 pictures.
+inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format) {
   std::size_t total = 0;
-  for (const cifar_file& each : files) {
-    open_file file(each.path, O_RDONLY);
-    total += count_cifar_pictures(file, each, format);
+  for (const std::string& path : paths) {
+    open_file file(path, O_RDONLY);
+    total += count_cifar_pictures(file, path, wanted, format);
   }
   const std::size_t record = format.record();
   const std::size_t pixels = 3 * format.plane();
@@ -153,24 +149,24 @@ inline cifar_records read_cifar_files(std::span<const cifar_file> files, const c
     all.labels.resize(total);
     bytes.resize(std::min(total, piece) * record);
   } catch (const std::bad_alloc&) {
-    throw input_error(files[0].path + ": expected pictures that fit into memory, found " + std::to_string(total) + " of " +
+    throw input_error(paths[0] + ": expected pictures that fit into memory, found " + std::to_string(total) + " of " +
                       std::to_string(pixels) + " bytes; read fewer files");
   }
 
   std::size_t done = 0;
-  for (const cifar_file& each : files) {
-    open_file file(each.path, O_RDONLY);
+  for (const std::string& path : paths) {
+    open_file file(path, O_RDONLY);
     // A file may have changed since its size was taken: never more than there is room for.
-    const std::size_t here = std::min(count_cifar_pictures(file, each, format), total - done);
+    const std::size_t here = std::min(count_cifar_pictures(file, path, wanted, format), total - done);
     for (std::size_t first = 0; first < here; first += piece) {
       const std::size_t count = std::min(piece, here - first);
       const std::uint64_t offset = std::uint64_t{first} * record;
       if (!file.read(bytes.data(), count * record, offset))
-        wrong_bytes(each.path, offset, std::to_string(count * record) + " readable bytes", "an error of the file system",
+        wrong_bytes(path, offset, std::to_string(count * record) + " readable bytes", "an error of the file system",
                     "check the permissions and the disk");
       for (std::size_t k = 0; k < count; ++k, ++done) {
         const std::uint8_t* const from = bytes.data() + k * record;
-        all.labels[done] = cifar_label(from, each.path, offset + k * record, format);
+        all.labels[done] = cifar_label(from, path, offset + k * record, format);
         turn_cifar_planes(from + format.labels(), format.plane(), all.pixels.data() + done * pixels);
       }
     }
@@ -181,10 +177,21 @@ inline cifar_records read_cifar_files(std::span<const cifar_file> files, const c
 }
 
 template <class T>
-image_dataset<T> read_cifar(std::span<const cifar_file> files, const cifar_format& format,
+image_dataset<T> read_cifar(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format,
                             const std::array<pixel_scale, 3>& scale) {
-  auto all = read_cifar_files(files, format);
+  auto all = read_cifar_files(paths, wanted, format);
   return {shape{format.side, format.side, 3}, std::move(all.pixels), std::move(all.labels), scale};
+}
+
+// The batches of CIFAR-10 to train with: all five, or of a part those up to the last one that is there, so that one between two
+// others is missed.
+inline std::vector<std::string> cifar10_batches(const std::string& root, bool all) {
+  const auto path = [&](std::size_t number) { return root + "data_batch_" + std::to_string(number) + ".bin"; };
+  std::size_t count = 5;
+  while (!all && count > 1 && !file_exists(path(count))) --count;
+  std::vector<std::string> paths;
+  for (std::size_t number = 1; number <= count; ++number) paths.push_back(path(number));
+  return paths;
 }
 
 // The folder itself, or the one that the archive was unpacked to inside it.
@@ -202,17 +209,11 @@ template <class T = float>
 cifar_images<T> read_cifar10(const std::string& folder, cifar_files which = cifar_files::all,
                              const std::array<pixel_scale, 3>& scale = cifar10_scale) {
   const std::string root = detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/";
-  const std::size_t each = which == cifar_files::all ? 10000 : 0;
-  std::vector<detail::cifar_file> train;
-  for (int number = 5; number > 0; --number) {
-    const std::string path = root + "data_batch_" + std::to_string(number) + ".bin";
-    // Of a part, batches behind the last one that is there are left out; one between two others is missed.
-    if (each != 0 || number == 1 || !train.empty() || detail::file_exists(path)) train.push_back({path, each});
-  }
-  std::reverse(train.begin(), train.end());
-  const std::array<detail::cifar_file, 1> test{detail::cifar_file{root + "test_batch.bin", each}};
-  return {detail::read_cifar<T>(train, detail::cifar10_format, scale),
-          detail::read_cifar<T>(test, detail::cifar10_format, scale)};
+  const bool all = which == cifar_files::all;
+  const std::size_t each = all ? 10000 : 0;
+  const auto& format = detail::cifar10_format;
+  return {detail::read_cifar<T>(detail::cifar10_batches(root, all), each, format, scale),
+          detail::read_cifar<T>({root + "test_batch.bin"}, each, format, scale)};
 }
 
 // The same of CIFAR-100: 100 classes, or 20. The folder inside is cifar-100-binary.
@@ -223,9 +224,8 @@ cifar_images<T> read_cifar100(const std::string& folder, cifar100_labels labels 
   format.chosen = labels == cifar100_labels::fine ? 1 : 0;
   const std::string root = detail::cifar_folder(folder, format, "train.bin") + "/";
   const std::size_t all = which == cifar_files::all ? 1 : 0;
-  const std::array<detail::cifar_file, 1> train{detail::cifar_file{root + "train.bin", all * 50000}};
-  const std::array<detail::cifar_file, 1> test{detail::cifar_file{root + "test.bin", all * 10000}};
-  return {detail::read_cifar<T>(train, format, scale), detail::read_cifar<T>(test, format, scale)};
+  return {detail::read_cifar<T>({root + "train.bin"}, all * 50000, format, scale),
+          detail::read_cifar<T>({root + "test.bin"}, all * 10000, format, scale)};
 }
 
 // Is there something for read_cifar10 to read? Whether it is sound, read_cifar10 says.
