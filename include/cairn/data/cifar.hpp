@@ -145,6 +145,7 @@ inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std
   cifar_records all;
   std::vector<std::uint8_t> bytes;
   try {
+    if (total > all.pixels.max_size() / pixels) throw std::bad_alloc(); // before the product could wrap around
     all.pixels.resize(total * pixels);
     all.labels.resize(total);
     bytes.resize(std::min(total, piece) * record);
