@@ -118,16 +118,14 @@ inline void turn_cifar_planes(const std::uint8_t* planes, std::size_t plane, std
 // Checks the labels of one record and gives the chosen one; `offset` is where the record begins.
 inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& path, std::uint64_t offset,
                                 const cifar_format& format) {
-  for (std::size_t k = 0; k < format.labels(); ++k)
-    if (record[k] >= format.classes[k])
-      wrong_bytes(path, offset + k,
-                  std::string("a ") +
-                      (format.labels() == 1 ? ""
-                       : k == 0             ? "coarse "
-                                            : "fine ") +
-                      "label from 0 to " + std::to_string(format.classes[k] - 1) + " of picture " +
-                      std::to_string(offset / format.record()),
-                  std::to_string(record[k]), "the file is damaged, or of another data set: get it again");
+  for (std::size_t k = 0; k < format.labels(); ++k) {
+    if (record[k] < format.classes[k]) continue;
+    std::string expected = format.labels() == 1 ? "a label" : k == 0 ? "a coarse label" : "a fine label";
+    expected.append(" from 0 to ").append(std::to_string(format.classes[k] - 1));
+    expected.append(" of picture ").append(std::to_string(offset / format.record()));
+    wrong_bytes(path, offset + k, expected, std::to_string(record[k]),
+                "the file is damaged, or of another data set: get it again");
+  }
   return record[format.chosen];
 }
 
