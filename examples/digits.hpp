@@ -10,42 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/image_dataset.hpp>
 #include <cairn/data/mnist.hpp>
 
 #include "digit_strokes.hpp"
-
-// How many images, and from which seed: equal options give equal images from one program (a compiler that fuses
-// multiplications and additions may move a pixel by one).
-struct generated_options {
-  std::size_t train = 9000;
-  std::size_t test = 1000;
-  std::uint64_t seed = 0;
-};
+#include "image_draws.hpp"
 
 namespace drawing {
-
-// Keeps what a seed draws here apart from the weights that a trainer draws from the same seed.
-inline constexpr std::uint64_t purpose = 0xE37A90C54D12F86BU;
-
-// Numbers of one image, one after another.
-class image_draws {
-public:
-  image_draws(std::uint64_t seed, std::uint64_t image) : key_{.seed = seed ^ purpose, .step = image, .position = 2} {}
-
-  double uniform(double low, double high) { return low + (high - low) * cairn::random_uniform<double>(key_, index_++); }
-  double around(double width) { return (uniform(-width, width) + uniform(-width, width)) / 2; } // more often small
-  std::size_t below(std::size_t bound) {
-    return static_cast<std::size_t>((std::uint64_t{cairn::random_bits(key_, index_++)} * bound) >> 32);
-  }
-  std::array<std::uint32_t, 4> noise(std::uint64_t block) const { return cairn::random_block(key_, (1U << 16) + block); }
-
-private:
-  cairn::random_key key_;
-  std::uint64_t index_ = 0;
-};
 
 // An image while it is drawn: how much ink each pixel has, 0 … 1, the most that any stroke left there.
 class digit_canvas {
@@ -136,7 +108,7 @@ inline void draw_stroke(digit_canvas& canvas, const handwriting& hand, image_dra
 
 // Draws image number `image` into 28 x 28 bytes and returns its digit.
 inline std::uint8_t draw_digit(std::uint64_t seed, std::uint64_t image, std::uint8_t* pixels) {
-  image_draws draws(seed, image);
+  image_draws draws(seed, image, of_digits);
   const std::size_t digit = draws.below(10);
   const auto shapes = digit_strokes(digit);
   const handwriting hand(draws);
@@ -149,11 +121,7 @@ inline std::uint8_t draw_digit(std::uint64_t seed, std::uint64_t image, std::uin
   }
   const double bright = draws.uniform(160, 255);
   const double grain = draws.uniform(0, 60);
-  for (std::size_t i = 0; i < canvas.ink.size(); ++i) {
-    const auto block = draws.noise(i / 16);
-    const double random = (block[i % 16 / 4] >> (i % 4 * 8) & 0xFFU) / 255.0 - 0.5;
-    pixels[i] = static_cast<std::uint8_t>(std::clamp(bright * double{canvas.ink[i]} + grain * random, 0.0, 255.0));
-  }
+  with_grain(draws, grain, pixels, canvas.ink.size(), [&](std::size_t i) { return bright * double{canvas.ink[i]}; });
   return static_cast<std::uint8_t>(digit);
 }
 

@@ -54,29 +54,34 @@
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
-#include <cairn/data/checksum.hpp>            // a number of some bytes
-#include <cairn/data/crc32c.hpp>              // the checksum of event files
-#include <cairn/data/dataset.hpp>             // the concept: numbered samples
-#include <cairn/data/distributed_sampler.hpp> // which samples a rank reads in an epoch, shuffled
-#include <cairn/data/file.hpp>                // a file that is there whole or not at all
-#include <cairn/data/idx.hpp>                 // reads the IDX format
-#include <cairn/data/image_dataset.hpp>       // bytes of pixels, scaled as they are read
-#include <cairn/data/input_types.hpp>         // the inputs of a sample, one or several
-#include <cairn/data/loader.hpp>              // batches of a dataset, made ahead by a thread
-#include <cairn/data/make_folder.hpp>         // folders for what is written
-#include <cairn/data/minibatch.hpp>           // what a loader hands out
-#include <cairn/data/mnist.hpp>               // handwritten digits
-#include <cairn/data/npy.hpp>                 // arrays of numpy, read and written
-#include <cairn/data/owned_tensor.hpp>        // rows of samples that own their memory
-#include <cairn/data/permutation.hpp>         // a shuffle that depends on its seed alone
-#include <cairn/data/prefetch.hpp>            // makes things ahead of the one who takes them
-#include <cairn/data/random_shift.hpp>        // moves an image by a few pixels
-#include <cairn/data/random_split.hpp>        // a dataset in parts, to train and to validate with
-#include <cairn/data/sample_order.hpp>        // the concept: which samples, in what order
-#include <cairn/data/sequential_sampler.hpp>  // every sample once, in order
-#include <cairn/data/subset.hpp>              // some samples of a dataset
-#include <cairn/data/tensor_dataset.hpp>      // samples in memory of another
-#include <cairn/data/transform.hpp>           // the concept: a change of one input
+#include <cairn/data/checksum.hpp>               // a number of some bytes
+#include <cairn/data/cifar.hpp>                  // pictures of ten classes, or of a hundred
+#include <cairn/data/compose.hpp>                // several transforms as one
+#include <cairn/data/crc32c.hpp>                 // the checksum of event files
+#include <cairn/data/dataset.hpp>                // the concept: numbered samples
+#include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
+#include <cairn/data/file.hpp>                   // a file that is there whole or not at all
+#include <cairn/data/idx.hpp>                    // reads the IDX format
+#include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
+#include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
+#include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
+#include <cairn/data/make_folder.hpp>            // folders for what is written
+#include <cairn/data/minibatch.hpp>              // what a loader hands out
+#include <cairn/data/mnist.hpp>                  // handwritten digits
+#include <cairn/data/npy.hpp>                    // arrays of numpy, read and written
+#include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
+#include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
+#include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each
+#include <cairn/data/prefetch.hpp>               // makes things ahead of the one who takes them
+#include <cairn/data/random_crop.hpp>            // a part of a padded image
+#include <cairn/data/random_horizontal_flip.hpp> // left and right change places
+#include <cairn/data/random_shift.hpp>           // moves an image by a few pixels
+#include <cairn/data/random_split.hpp>           // a dataset in parts, to train and to validate with
+#include <cairn/data/sample_order.hpp>           // the concept: which samples, in what order
+#include <cairn/data/sequential_sampler.hpp>     // every sample once, in order
+#include <cairn/data/subset.hpp>                 // some samples of a dataset
+#include <cairn/data/tensor_dataset.hpp>         // samples in memory of another
+#include <cairn/data/transform.hpp>              // the concept: a change of one input
 
 #include <cairn/ops/activation.hpp>                                  // what a product can apply to its result
 #include <cairn/ops/adam/adam.hpp>                                   // one update of Adam and AdamW

@@ -80,6 +80,17 @@ TEST_CASE("random_shift of no pixels changes nothing, and depends on its key alo
   CHECK(first == second);
 }
 
+TEST_CASE("random_shift fills each channel with what a black pixel is there") {
+  std::vector<float> image(8, 5.0F);
+  bool gone = false;
+  for (std::uint64_t round = 0; round < 50; ++round) {
+    auto copy = image;
+    random_shift{.pixels = 9, .fill = {-1, -2}}(std::span<float>(copy), shape{2, 2, 2}, sample_key(0, round, 0));
+    gone = gone || copy == std::vector<float>{-1, -2, -1, -2, -1, -2, -1, -2};
+  }
+  CHECK(gone);
+}
+
 TEST_CASE("random_shift throws for what is no image") {
   std::vector<float> numbers(4);
   CHECK_THROWS_WITH_AS(random_shift{}(std::span<float>(numbers), shape{4}, random_key{}),

@@ -77,6 +77,15 @@ private:
   int number_ = -1;
 };
 
+// FILE, byte N: expected X, found Y; do Z.
+[[noreturn]] inline void wrong_bytes(const std::string& path, std::uint64_t offset, const std::string& expected,
+                                     const std::string& found, const char* advice) {
+  std::string text = path;
+  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
+  text.append(", found ").append(found).append("; ").append(advice);
+  throw file_error(text);
+}
+
 inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 // Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See

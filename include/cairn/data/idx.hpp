@@ -62,15 +62,6 @@ inline std::string idx_type_name(unsigned code) {
   }
 }
 
-// FILE, byte N: expected X, found Y; do Z.
-[[noreturn]] inline void idx_fault(const std::string& name, std::uint64_t offset, const std::string& expected,
-                                   const std::string& found, const char* advice) {
-  std::string text = name;
-  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
-  text.append(", found ").append(found).append("; ").append(advice);
-  throw file_error(text);
-}
-
 // Element by element, by shifts: neither the machine's byte order nor an alignment comes in.
 template <std::unsigned_integral U>
 constexpr U big_endian(const std::uint8_t* from) {
@@ -101,22 +92,22 @@ struct idx_header {
 inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
                                    std::size_t element_bytes, const std::string& name) {
   const auto cut_short = [&](std::uint64_t needed) {
-    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
-              "the file was cut short: get it again");
+    wrong_bytes(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
+                "the file was cut short: get it again");
   };
   if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
-    idx_fault(name, 0, "an IDX file", "a gzip file", "gunzip it first");
+    wrong_bytes(name, 0, "an IDX file", "a gzip file", "gunzip it first");
   if (start.size() < 4) cut_short(4);
   if (start[0] != 0 || start[1] != 0)
-    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
-              "this is no IDX file: check the path");
+    wrong_bytes(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
+                "this is no IDX file: check the path");
   if (start[2] != code)
-    idx_fault(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
-              "check that this is the right file, or read it as the type that it has");
+    wrong_bytes(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
+                "check that this is the right file, or read it as the type that it has");
   const std::size_t axes = start[3];
   if (axes == 0 || axes > shape::max_rank + 1)
-    idx_fault(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
-              "check that this is the right file");
+    wrong_bytes(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
+                "check that this is the right file");
   idx_header header{.bytes = 4 + 4 * axes};
   if (start.size() < header.bytes) cut_short(header.bytes);
 
@@ -126,20 +117,20 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   for (std::size_t axis = 0; axis < axes; ++axis) {
     extents[axis] = big_endian<std::uint32_t>(start.data() + 4 + 4 * axis);
     if (extents[axis] == 0)
-      idx_fault(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
-                "the file holds nothing: check that this is the right file");
+      wrong_bytes(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
+                  "the file holds nothing: check that this is the right file");
   }
   std::uint64_t bytes = element_bytes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (extents[axis] > available / bytes)
-      idx_fault(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
-                "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
-                "the file was cut short or is damaged: get it again");
+      wrong_bytes(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
+                  "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
+                  "the file was cut short or is damaged: get it again");
     bytes *= extents[axis];
   }
   if (bytes != available)
-    idx_fault(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
-              "the file is damaged: get it again");
+    wrong_bytes(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
+                "the file is damaged: get it again");
   header.samples = static_cast<std::size_t>(extents[0]);
   for (std::size_t axis = 1; axis < axes; ++axis) header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
   header.elements = static_cast<std::size_t>(bytes / element_bytes);
@@ -194,8 +185,8 @@ idx_array<T> read_idx(const std::string& path) {
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
-                        "check the permissions and the disk");
+      detail::wrong_bytes(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
+                          "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};

@@ -11,6 +11,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/data/pixel_value.hpp>
 
 namespace cairn {
 
@@ -31,15 +32,18 @@ public:
 
   // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
   image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
-      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
-      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
-                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
-                        " pixels; check the shape of an image");
-    if (!(scale.deviation > 0))
-      throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
-    for (std::size_t p = 0; p < values_.size(); ++p)
-      values_[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(&scale, 1)) {}
+
+  // The same with a scale for each channel, which is the last extent of an image.
+  template <std::size_t Channels>
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                const std::array<pixel_scale, Channels>& scales)
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(scales)) {
+    static_assert(Channels > 0, "image_dataset: needs a scale");
+    if (Channels > 1 && (image.rank == 0 || image[image.rank - 1] != Channels))
+      throw input_error("image_dataset: expected images of " + std::to_string(Channels) +
+                        " channels, one for each scale, found " + std::to_string(image.rank == 0 ? 0 : image[image.rank - 1]) +
+                        " as the last extent of an image");
   }
 
   std::size_t size() const { return labels_.size(); }
@@ -49,21 +53,56 @@ public:
   // Looks values up instead of computing them, so that they are the same bits whatever a compiler contracts.
   void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
     const std::uint8_t* const first = pixels_.data() + index * input.size();
-    for (std::size_t i = 0; i < input.size(); ++i) input[i] = values_[first[i]];
+    const std::size_t channels = values_.size();
+    const auto* const values = values_.data();
+    if (channels == 1)
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
+    else if (channels == 3) // a number that the compiler knows is twice as quick
+      read_channels<3>(first, input, values);
+    else
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
     target[0] = labels_[index];
   }
 
-  // What a transform fills the margin with: the number that a black pixel becomes.
-  T black() const { return values_[0]; }
+  // What a transform fills the margin with: what a black pixel becomes.
+  pixel_value black() const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
+    return channels;
+  }
 
   std::span<const std::uint8_t> pixels() const { return pixels_; }
   std::span<const std::uint8_t> labels() const { return labels_; }
 
 private:
+  using table = std::array<T, 256>; // the number that each byte becomes
+
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                std::span<const pixel_scale> scales)
+      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
+      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
+                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
+                        " pixels; check the shape of an image");
+    for (const pixel_scale& scale : scales) {
+      if (!(scale.deviation > 0))
+        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
+      table& values = values_.emplace_back();
+      for (std::size_t p = 0; p < values.size(); ++p)
+        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
+    }
+  }
+
+  template <std::size_t Channels>
+  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
+    for (std::size_t i = 0; i < to.size(); i += Channels)
+      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
+  }
+
   shape image_;
   std::vector<std::uint8_t> pixels_;
   std::vector<std::uint8_t> labels_;
-  std::array<T, 256> values_{};
+  std::vector<table> values_; // one for all channels, or one for each
 };
 
 } // namespace cairn

@@ -39,18 +39,18 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
   if (images.sample_shape.rank != 2)
-    idx_fault(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
-              "check that images and labels have not changed places");
+    wrong_bytes(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
+                "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
-    idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
-              "check that images and labels have not changed places");
+    wrong_bytes(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
+                "check that images and labels have not changed places");
   if (labels.samples != images.samples)
-    idx_fault(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
-              std::to_string(labels.samples), "take both files from the same data set");
+    wrong_bytes(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
+                std::to_string(labels.samples), "take both files from the same data set");
   for (std::size_t i = 0; i < labels.samples; ++i)
     if (labels.values[i] > 9)
-      idx_fault(label_path, 8 + i, "a label from 0 to 9", std::to_string(labels.values[i]),
-                "the file is damaged, or not of digits: read it by read_idx");
+      wrong_bytes(label_path, 8 + i, "a label from 0 to 9", std::to_string(labels.values[i]),
+                  "the file is damaged, or not of digits: read it by read_idx");
   shape image = images.sample_shape;
   image.push_back(1);
   return {image, std::move(images.values), std::move(labels.values), scale};

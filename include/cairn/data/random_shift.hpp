@@ -13,22 +13,32 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/permutation.hpp>
+#include <cairn/data/pixel_value.hpp>
 
 namespace cairn {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
-// likely, and fills what comes in from outside with `fill` (the number of a black pixel). Models sample_transform.
-// Throws input_error for a sample of another rank.
+// likely, and fills what comes in from outside with `fill` (what a black pixel is: the dataset's black()). Models
+// sample_transform. Throws input_error for a sample of another rank, and for a fill of another number of channels.
 struct random_shift {
   std::size_t pixels = 2;
-  double fill = 0;
+  pixel_value fill = 0;
 
   template <class T>
   void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+    move_at_random(sample, image, key, pixels, fill, "random_shift");
+  }
+
+private:
+  friend struct random_crop; // the same under its other name
+
+  template <class T>
+  static void move_at_random(std::span<T> sample, const shape& image, const random_key& key, std::size_t pixels,
+                             const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
-      throw input_error("random_shift: expected images (height, width) or (height, width, channels), found samples "
-                        "of rank " +
+      throw input_error(std::string(whose) +
+                        ": expected images (height, width) or (height, width, channels), found samples of rank " +
                         std::to_string(image.rank));
     const auto block = random_block(key, 0);
     const auto draw = [&](std::size_t first) {
@@ -37,28 +47,33 @@ struct random_shift {
     };
     const std::ptrdiff_t down = draw(0);
     const std::ptrdiff_t right = draw(2);
-    move(sample.data(), image, down, right, static_cast<T>(fill));
+    move(sample.data(), image, down, right, fill);
   }
 
-private:
   template <class T>
-  static void move(T* first, const shape& image, std::ptrdiff_t down, std::ptrdiff_t right, T background) {
+  static void move(T* first, const shape& image, std::ptrdiff_t down, std::ptrdiff_t right, const pixel_value& background) {
     const auto height = static_cast<std::ptrdiff_t>(image[0]);
     const auto channels = static_cast<std::ptrdiff_t>(image.rank == 3 ? image[2] : 1);
     const auto line = static_cast<std::ptrdiff_t>(image[1]) * channels;
     const std::ptrdiff_t offset = std::clamp(right * channels, -line, line);
     const std::ptrdiff_t kept = line - (offset < 0 ? -offset : offset);
+    const bool one_number = background.size() == 1;
+    const T number = static_cast<T>(background[0]);
+    const auto fill = [&](T* to, std::ptrdiff_t count) {
+      if (one_number) std::fill_n(to, count, number);
+      else background.fill(to, static_cast<std::size_t>(count), static_cast<std::size_t>(channels));
+    };
     for (std::ptrdiff_t k = 0; k < height; ++k) {
       const std::ptrdiff_t y = down > 0 ? height - 1 - k : k; // a line is written only after it was read
       T* const to = first + y * line;
       if (y - down < 0 || y - down >= height) {
-        std::fill_n(to, line, background);
+        fill(to, line);
         continue;
       }
       const T* const from = first + (y - down) * line;
       std::memmove(to + std::max<std::ptrdiff_t>(offset, 0), from + std::max<std::ptrdiff_t>(-offset, 0),
                    static_cast<std::size_t>(kept) * sizeof(T));
-      std::fill_n(offset > 0 ? to : to + kept, line - kept, background);
+      fill(offset > 0 ? to : to + kept, line - kept);
     }
   }
 };

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include <cairn/core/random.hpp>
+
+namespace cairn {
+
+// Several transforms as one, called in their order, as torchvision's Compose:
+//
+//   loader batches{data.train, sampler{rank}, batch<64>{},
+//                  compose{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}}};
+//
+// Each draws from a stream of its own, which depends on the sample's key and on the place in the list; a compose inside a
+// compose too. So a transform draws other numbers here than it would alone. Models sample_transform of whatever all of
+// them are transforms of, samples with several inputs included.
+template <class... Transforms>
+class compose {
+public:
+  constexpr compose(Transforms... transforms) : transforms_(std::move(transforms)...) {}
+
+  template <class... Arguments>
+    requires(sizeof...(Arguments) > 2 && (std::invocable<const Transforms&, Arguments&...> && ...))
+  constexpr void operator()(Arguments&&... arguments) const { // the inputs, their shape or shapes, the key
+    call(std::forward_as_tuple(arguments...), std::make_index_sequence<sizeof...(Arguments) - 1>{},
+         std::index_sequence_for<Transforms...>{});
+  }
+
+private:
+  template <class All, std::size_t... Argument, std::size_t... K>
+  constexpr void call(const All& all, std::index_sequence<Argument...>, std::index_sequence<K...>) const {
+    const random_key& key = std::get<sizeof...(Argument)>(all);
+    (std::get<K>(transforms_)(std::get<Argument>(all)..., key_of(key, K)), ...);
+  }
+
+  // The seed of stream k is drawn from the sample's own stream, which nothing else reads. The sum of the seed and k would give
+  // the second of an inner list the numbers of the second of the outer one.
+  static constexpr random_key key_of(const random_key& key, std::uint64_t k) {
+    const auto block = random_block(key, k);
+    return {.seed = (std::uint64_t{block[0]} << 32) | block[1], .step = key.step, .position = key.position};
+  }
+
+  std::tuple<Transforms...> transforms_;
+};
+
+} // namespace cairn
