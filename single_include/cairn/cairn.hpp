@@ -1335,83 +1335,6 @@ CAIRN_KERNELS_END
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<cairn::tensor_view<T>> = true;
 
-// cairn/plan/buckets.hpp
-
-namespace cairn {
-
-// The most bytes of gradients in one bucket.
-template <std::size_t Bytes>
-struct bucket_bytes {
-  static_assert(Bytes > 0, "bucket_bytes<Bytes>: a bucket has at least one byte");
-  static constexpr std::size_t value = Bytes;
-};
-
-namespace detail {
-
-// A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
-// below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
-// backward finishes them.
-struct bucket {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::size_t leaves_after = 0;
-
-  constexpr std::size_t size() const { return end - begin; }
-  constexpr bool operator==(const bucket&) const = default;
-};
-
-// One parameter's gradient in the flat buffer: where it ends, padding included, and the leaf that finishes it.
-struct gradient_end {
-  std::size_t end = 0;
-  std::size_t leaf = 0;
-};
-
-// The buckets of a network, in the order in which they leave.
-template <std::size_t Capacity>
-struct bucket_plan {
-  std::array<bucket, Capacity + 1> storage{};
-  std::size_t count = 0;
-
-  constexpr std::span<const bucket> buckets() const { return {storage.data(), count}; }
-  constexpr std::size_t size() const { return count; }
-  constexpr const bucket& operator[](std::size_t i) const { return storage[i]; }
-};
-
-// The bucket that leaves last is the only one whose journey nothing can hide: it is small.
-inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
-
-// Cuts the flat gradient buffer into buckets of at most `most` bytes with elements of `element` bytes. The gradients
-// come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
-// bucket of its own.
-template <std::size_t Parameters>
-constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
-  bucket_plan<Parameters> out{};
-  if (ends.empty()) return out;
-  const std::size_t total = ends.back().end;
-  const std::size_t tail_most = most < last_bucket_bytes ? most : last_bucket_bytes;
-
-  // The last bucket takes parameters from the end as long as they fit; one at least.
-  const auto begin_of = [&](std::size_t p) { return p == 0 ? 0 : ends[p - 1].end; };
-  std::size_t tail = ends.size() - 1;
-  while (tail > 0 && (total - begin_of(tail - 1)) * element <= tail_most) --tail;
-
-  const auto close = [&](std::size_t begin, std::size_t last) {
-    out.storage[out.count++] = {begin, ends[last].end, ends[last].leaf};
-  };
-  std::size_t begin = 0;
-  for (std::size_t p = 0; p < tail; ++p)
-    if (p + 1 == tail || (ends[p + 1].end - begin) * element > most) {
-      close(begin, p);
-      begin = ends[p].end;
-    }
-  close(begin, ends.size() - 1);
-  return out;
-}
-
-} // namespace detail
-
-} // namespace cairn
-
 // cairn/plan/chain.hpp
 
 namespace cairn {
@@ -1539,6 +1462,92 @@ struct chain {
     return position;
   }
 };
+
+} // namespace cairn
+
+// cairn/plan/buckets.hpp
+
+namespace cairn {
+
+// The most bytes of gradients in one bucket.
+template <std::size_t Bytes>
+struct bucket_bytes {
+  static_assert(Bytes > 0, "bucket_bytes<Bytes>: a bucket has at least one byte");
+  static constexpr std::size_t value = Bytes;
+};
+
+namespace detail {
+
+// A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
+// below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
+// backward finishes them.
+struct bucket {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t leaves_after = 0;
+
+  constexpr std::size_t size() const { return end - begin; }
+  constexpr bool operator==(const bucket&) const = default;
+};
+
+// One parameter's gradient in the flat buffer: where it ends, padding included, and the leaf that finishes it.
+struct gradient_end {
+  std::size_t end = 0;
+  std::size_t leaf = 0;
+};
+
+// The buckets of a network, in the order in which they leave.
+template <std::size_t Capacity>
+struct bucket_plan {
+  std::array<bucket, Capacity + 1> storage{};
+  std::size_t count = 0;
+
+  constexpr std::span<const bucket> buckets() const { return {storage.data(), count}; }
+  constexpr std::size_t size() const { return count; }
+  constexpr const bucket& operator[](std::size_t i) const { return storage[i]; }
+};
+
+// The bucket that leaves last is the only one whose journey nothing can hide: it is small.
+inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
+
+// Cuts the flat gradient buffer into buckets of at most `most` bytes with elements of `element` bytes. The gradients
+// come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
+// bucket of its own.
+template <std::size_t Parameters>
+constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
+  bucket_plan<Parameters> out{};
+  if (ends.empty()) return out;
+  const std::size_t total = ends.back().end;
+  const std::size_t tail_most = most < last_bucket_bytes ? most : last_bucket_bytes;
+
+  // The last bucket takes parameters from the end as long as they fit; one at least.
+  const auto begin_of = [&](std::size_t p) { return p == 0 ? 0 : ends[p - 1].end; };
+  std::size_t tail = ends.size() - 1;
+  while (tail > 0 && (total - begin_of(tail - 1)) * element <= tail_most) --tail;
+
+  const auto close = [&](std::size_t begin, std::size_t last) {
+    out.storage[out.count++] = {begin, ends[last].end, ends[last].leaf};
+  };
+  std::size_t begin = 0;
+  for (std::size_t p = 0; p < tail; ++p)
+    if (p + 1 == tail || (ends[p + 1].end - begin) * element > most) {
+      close(begin, p);
+      begin = ends[p].end;
+    }
+  close(begin, ends.size() - 1);
+  return out;
+}
+
+// The stage whose backward finishes a leaf layer, counted as bucket::leaves_after is; c.size() if there are not so many. A
+// stage that is a block has several.
+constexpr std::size_t stage_of_leaf(const chain& c, std::size_t leaf) {
+  std::size_t finished = 0;
+  for (std::size_t position = c.size(); position-- > 0;)
+    if ((finished += c[position].leaves) > leaf) return position;
+  return c.size();
+}
+
+} // namespace detail
 
 } // namespace cairn
 
@@ -3579,6 +3588,193 @@ using sound_policy = std::conditional_t<Diagnostic::template right<Diagnostic>()
 
 } // namespace cairn::detail
 
+// cairn/plan/exposed_time.hpp
+
+namespace cairn {
+
+// How machines take the sum of their gradients, as far as its time goes.
+enum class all_reduce_algorithm : unsigned char {
+  // What mpi does: the span is cut into one part for each owner, every machine sends each owner its part, and the owner sends
+  // the sum back. Two latencies, but messages as many as machines.
+  parts,
+  // What MPI_Iallreduce does with many bytes: recursive halving, then recursive doubling. Few messages one after another.
+  halving,
+};
+
+// Machines with one rank each, and the network between them. All times are seconds, bandwidths bytes per second.
+struct cluster {
+  std::size_t machines = 1;
+  double latency = 0;     // from a send to its arrival, of a message of no bytes
+  double bandwidth = 1e9; // of each machine, in each direction at the same time
+  double per_message = 0; // of the processor, for each message that is sent
+  all_reduce_algorithm sums = all_reduce_algorithm::parts;
+  std::size_t least_part = 4096; // bytes; calls so small that their parts would be smaller have fewer owners
+  std::size_t calls_at_once = 2; // so many of a rank's calls may be on their way; the next one waits
+  // While a call fills the link, the share of the work that stands still: 0 where sums and copies are made by cores of their
+  // own, 1 where the only core makes them.
+  double taken = 0;
+};
+
+namespace detail {
+
+// The seconds of one call: its bytes and messages fill the machine's link for `link`, and the last of them arrives
+// `latency` later.
+struct call_time {
+  double link = 0;
+  double latency = 0;
+
+  constexpr double whole() const { return link + latency; }
+};
+
+// The bytes of the largest part of a call, which has as many owners as it has parts.
+constexpr double part_of(const cluster& on, std::size_t bytes) {
+  const double whole = static_cast<double>(bytes);
+  const double least = static_cast<double>(on.least_part);
+  const double share = whole / static_cast<double>(on.machines);
+  return share > least ? share : least < whole ? least : whole;
+}
+constexpr std::size_t owners_of(const cluster& on, std::size_t bytes) {
+  const std::size_t parts = (bytes + on.least_part - 1) / on.least_part;
+  return parts < 1 ? 1 : parts < on.machines ? parts : on.machines;
+}
+
+// The owner of a part receives it from N - 1 machines, and sends as many sums back. It sends its own span to the other owners
+// too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; where N is no power of two the round
+// that folds the rest in is counted for all.
+constexpr call_time all_reduce_time(const cluster& on, std::size_t bytes) {
+  if (on.machines < 2) return {};
+  const double others = static_cast<double>(on.machines - 1);
+  if (on.sums == all_reduce_algorithm::parts) {
+    const double owners = static_cast<double>(owners_of(on, bytes));
+    return {2 * others * part_of(on, bytes) / on.bandwidth + (others + owners - 1) * on.per_message, 2 * on.latency};
+  }
+  double rounds = 0;
+  for (std::size_t reached = 1; reached < on.machines; reached *= 2) ++rounds;
+  return {2 * others / static_cast<double>(on.machines) * static_cast<double>(bytes) / on.bandwidth + 2 * rounds * on.per_message,
+          2 * rounds * on.latency};
+}
+
+// One call of a step. It leaves when op `leaves_after` is done; the step waits for it when op `awaited_after` is done, and then
+// works for `used_for` seconds with what came back.
+struct planned_call {
+  std::size_t bytes = 0;
+  std::size_t leaves_after = 0;
+  std::size_t awaited_after = 0;
+  double used_for = 0;
+};
+
+} // namespace detail
+
+// When a bucket leaves its machine, when it is its turn on the link, and when its sum is there, in seconds since the step began.
+struct bucket_times {
+  double leaves = 0;
+  double begins = 0;
+  double arrives = 0;
+
+  constexpr bool operator==(const bucket_times&) const = default;
+};
+
+namespace detail {
+
+// What of a step is work, and what is not.
+struct step_time {
+  double compute = 0;
+  double taken = 0;   // by communication, of the time of the cores that work
+  double exposed = 0; // communication that no work hides: the step waits
+};
+
+// A step on one machine, run through.
+class step_walk {
+public:
+  constexpr step_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
+      : calls_(calls), on_(on), times_(times) {}
+
+  constexpr void work(double seconds) {
+    const double undisturbed = now_ + seconds;
+    out_.compute += seconds;
+    if (on_.taken > 0 && seconds > 0) work_beside_calls(seconds);
+    else now_ = undisturbed;
+    if (now_ > undisturbed) out_.taken += now_ - undisturbed;
+  }
+
+  // The calls that leave after this op. The machine's link serves calls in order, one at a time: two that share it are together
+  // no sooner over. What a second one gains is the latency of the first, while at most `calls_at_once` are on their way.
+  constexpr void send(std::size_t op) {
+    for (; left_ < calls_.size() && calls_[left_].leaves_after == op; ++left_) {
+      const call_time takes = all_reduce_time(on_, calls_[left_].bytes);
+      double begins = now_ > link_free_ ? now_ : link_free_;
+      if (left_ >= on_.calls_at_once && times_[left_ - on_.calls_at_once].arrives > begins)
+        begins = times_[left_ - on_.calls_at_once].arrives;
+      link_free_ = begins + takes.link;
+      times_[left_] = {now_, begins, begins + takes.whole()};
+    }
+  }
+
+  // Of several calls that are awaited after one op the first comes first.
+  constexpr void await(std::size_t op) {
+    for (std::size_t i = 0; i < left_; ++i) {
+      if (calls_[i].awaited_after != op) continue;
+      if (times_[i].arrives > now_) {
+        out_.exposed += times_[i].arrives - now_;
+        now_ = times_[i].arrives;
+      }
+      work(calls_[i].used_for);
+    }
+  }
+
+  constexpr const step_time& out() const { return out_; }
+
+private:
+  // What left after the op that is at work now cannot slow it, so the intervals on the link are known.
+  constexpr void work_beside_calls(double seconds) {
+    const double rate = 1 - on_.taken;
+    for (std::size_t i = done_; i < left_ && times_[i].begins < now_ + seconds; ++i) {
+      const double ends = times_[i].arrives - all_reduce_time(on_, calls_[i].bytes).latency;
+      if (ends <= now_) {
+        done_ = i + 1;
+        continue;
+      }
+      if (times_[i].begins > now_) {
+        seconds -= times_[i].begins - now_;
+        now_ = times_[i].begins;
+      }
+      const double meanwhile = rate * (ends - now_);
+      if (seconds <= meanwhile) {
+        now_ += seconds / rate;
+        return;
+      }
+      seconds -= meanwhile;
+      now_ = ends;
+    }
+    now_ += seconds;
+  }
+
+  std::span<const planned_call> calls_;
+  const cluster& on_;
+  bucket_times* times_; // of each call
+  step_time out_{};
+  double now_ = 0;
+  double link_free_ = 0;
+  std::size_t left_ = 0; // calls
+  std::size_t done_ = 0; // of these, calls that the link has served
+};
+
+// `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
+constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
+                             bucket_times* times) {
+  step_walk walk(calls, on, times);
+  for (std::size_t t = 0; t < ops.size(); ++t) {
+    walk.work(ops[t]);
+    walk.send(t);
+    walk.await(t);
+  }
+  return walk.out();
+}
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/plan/fingerprint.hpp
 
 namespace cairn::detail {
@@ -5597,6 +5793,523 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
 
 } // namespace cairn::detail
 
+// cairn/data/file.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// An open file; it is closed with the object. POSIX calls, because std::ofstream can neither sync nor refuse a name that
+// exists, and because <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a
+// std::string everywhere; a std::filesystem::path becomes one by itself. What fails leaves its reason in errno.
+class open_file {
+public:
+  static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
+
+  open_file(const std::string& path, int flags) {
+    do number_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    while (number_ < 0 && errno == EINTR);
+  }
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() { close(); }
+
+  explicit operator bool() const { return number_ >= 0; }
+
+  // Bytes, or no_size where it is not open or is no ordinary file.
+  std::uint64_t size() const {
+    struct stat facts{};
+    if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
+    if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
+    errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
+    return no_size;
+  }
+  // Exactly so many bytes from an offset; false where the file has fewer.
+  bool read(void* to, std::size_t bytes, std::uint64_t offset) {
+    for (auto* next = static_cast<char*>(to); bytes > 0;) {
+      const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      next += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+  bool write(std::string_view text) {
+    while (!text.empty()) {
+      const auto written = ::write(number_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+  bool sync() { return ::fsync(number_) == 0; }
+  bool close() {
+    const bool fine = number_ < 0 || ::close(number_) == 0;
+    number_ = -1;
+    return fine;
+  }
+
+private:
+  int number_ = -1;
+};
+
+// FILE, byte N: expected X, found Y; do Z.
+[[noreturn]] inline void wrong_bytes(const std::string& path, std::uint64_t offset, const std::string& expected,
+                                     const std::string& found, const char* advice) {
+  std::string text = path;
+  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
+  text.append(", found ").append(found).append("; ").append(advice);
+  throw file_error(text);
+}
+
+inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See
+// write_file_atomically.
+template <class Write>
+void replace_file(const std::string& path, Write&& write) {
+  static std::atomic<unsigned> serial{0};
+  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may
+  // be writing the same file.
+  const std::string part = path + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
+  bool ours = false;
+  const auto fail = [&](const char* what) {
+    const int reason = errno;
+    if (ours) std::remove(part.c_str());
+    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path + "': " + std::strerror(reason) +
+                     ". Its folder must exist, be writable and have room.");
+  };
+
+  open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) fail("create a file beside");
+  ours = true;
+  if (!write(file)) fail("write");
+  if (!file.sync()) fail("sync");
+  if (!file.close()) fail("close");
+  if (std::rename(part.c_str(), path.c_str()) != 0) fail("replace");
+
+  // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do
+  // then.
+  const std::size_t slash = path.find_last_of('/');
+  open_file names(slash == path.npos ? "." : path.substr(0, slash + 1), O_RDONLY);
+  if (names) names.sync();
+}
+
+} // namespace detail
+
+// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
+// and so does the next start after a crash: the text is written beside the file under another name, synced, then
+// renamed over it. Throws file_error and leaves the old file alone when any of that fails.
+inline void write_file_atomically(const std::string& path, std::string_view text) {
+  detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
+}
+
+} // namespace cairn
+
+// cairn/data/pixel_value.hpp
+
+namespace cairn {
+
+// What a pixel is: one number for all of its channels, or one for each. An image_dataset says what a black pixel is
+// (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
+class pixel_value {
+public:
+  pixel_value(double every_channel = 0) : channels_{every_channel} {}
+  pixel_value(std::initializer_list<double> channels) : channels_(channels) { check(); }
+  pixel_value(std::vector<double> channels) : channels_(std::move(channels)) { check(); }
+
+  bool operator==(const pixel_value&) const = default;
+
+  // How many numbers it has: 1, or as many as there are channels.
+  std::size_t size() const { return channels_.size(); }
+  double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
+
+  // Writes `count` numbers, whole pixels of so many channels each. Throws input_error where this has another number of them.
+  template <class T>
+  void fill(T* to, std::size_t count, std::size_t channels) const {
+    if (channels_.size() == 1) {
+      std::fill_n(to, count, static_cast<T>(channels_[0]));
+      return;
+    }
+    if (channels_.size() != channels)
+      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
+                        " channels of an image, found " + std::to_string(channels_.size()) +
+                        "; take the black() of the dataset that is transformed");
+    for (std::size_t i = 0; i < count; i += channels)
+      for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
+  }
+
+private:
+  void check() const {
+    if (channels_.empty()) throw input_error("pixel_value: expected one number, or one for each channel, found none");
+  }
+
+  std::vector<double> channels_; // one, or one for each channel
+};
+
+} // namespace cairn
+
+// cairn/data/image_dataset.hpp
+
+namespace cairn {
+
+// What a pixel p in 0 … 255 becomes: (p / 255 - mean) / deviation. With the mean and the deviation of the training
+// images, the network sees numbers of mean 0 and variance 1.
+struct pixel_scale {
+  double mean = 0;
+  double deviation = 1;
+};
+
+// Labelled images (height, width, channels). Pixels and labels stay bytes, an eighth or a quarter of the memory of
+// numbers; a pixel becomes a number of type T when a batch is made.
+template <class T>
+class image_dataset {
+public:
+  using input_type = T;
+  using target_type = std::int32_t;
+
+  // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(&scale, 1)) {}
+
+  // The same with a scale for each channel, which is the last extent of an image.
+  template <std::size_t Channels>
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                const std::array<pixel_scale, Channels>& scales)
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(scales)) {
+    static_assert(Channels > 0, "image_dataset: needs a scale");
+    if (Channels > 1 && (image.rank == 0 || image[image.rank - 1] != Channels))
+      throw input_error("image_dataset: expected images of " + std::to_string(Channels) +
+                        " channels, one for each scale, found " + std::to_string(image.rank == 0 ? 0 : image[image.rank - 1]) +
+                        " as the last extent of an image");
+  }
+
+  std::size_t size() const { return labels_.size(); }
+  const shape& sample_shape() const { return image_; }
+  static constexpr std::size_t targets_per_sample() { return 1; }
+
+  // Looks values up instead of computing them, so that they are the same bits whatever a compiler contracts.
+  void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
+    const std::uint8_t* const first = pixels_.data() + index * input.size();
+    const std::size_t channels = values_.size();
+    const auto* const values = values_.data();
+    if (channels == 1)
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
+    else if (channels == 3) // a number that the compiler knows is twice as quick
+      read_channels<3>(first, input, values);
+    else
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
+    target[0] = labels_[index];
+  }
+
+  // What a transform fills the margin with: what a black pixel becomes.
+  pixel_value black() const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
+    return channels;
+  }
+
+  std::span<const std::uint8_t> pixels() const { return pixels_; }
+  std::span<const std::uint8_t> labels() const { return labels_; }
+
+private:
+  using table = std::array<T, 256>; // the number that each byte becomes
+
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                std::span<const pixel_scale> scales)
+      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
+      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
+                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
+                        " pixels; check the shape of an image");
+    for (const pixel_scale& scale : scales) {
+      if (!(scale.deviation > 0))
+        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
+      table& values = values_.emplace_back();
+      for (std::size_t p = 0; p < values.size(); ++p)
+        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
+    }
+  }
+
+  template <std::size_t Channels>
+  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
+    for (std::size_t i = 0; i < to.size(); i += Channels)
+      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
+  }
+
+  shape image_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::uint8_t> labels_;
+  std::vector<table> values_; // one for all channels, or one for each
+};
+
+} // namespace cairn
+
+// cairn/data/cifar.hpp
+
+namespace cairn {
+
+// The binary version of CIFAR-10 and CIFAR-100 (Krizhevsky: Learning multiple layers of features from tiny images. 2009;
+// cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records behind one another:
+//   CIFAR-10    a label 0 … 9, then 3072 bytes of pixels           data_batch_1.bin … data_batch_5.bin, test_batch.bin
+//   CIFAR-100   a coarse label 0 … 19, a fine one 0 … 99, then 3072 bytes of pixels                train.bin, test.bin
+// The pixels are three planes (32, 32): red, green, blue. They are turned to (32, 32, 3) once, as they are read.
+
+// Pictures (32, 32, 3) with labels, to train on and to test with.
+template <class T>
+struct cifar_images {
+  image_dataset<T> train;
+  image_dataset<T> test;
+};
+
+// Mean and standard deviation of each channel of the training pixels, as fb.resnet.torch has them, and with it DenseNet's own
+// program. (The deviations 0.2023, 0.1994, 0.2010 that one often meets are means of the deviations of single pictures.)
+inline constexpr std::array<pixel_scale, 3> cifar10_scale{pixel_scale{.mean = 125.3 / 255, .deviation = 63.0 / 255},
+                                                          pixel_scale{.mean = 123.0 / 255, .deviation = 62.1 / 255},
+                                                          pixel_scale{.mean = 113.9 / 255, .deviation = 66.7 / 255}};
+inline constexpr std::array<pixel_scale, 3> cifar100_scale{pixel_scale{.mean = 129.3 / 255, .deviation = 68.2 / 255},
+                                                           pixel_scale{.mean = 124.1 / 255, .deviation = 65.4 / 255},
+                                                           pixel_scale{.mean = 112.4 / 255, .deviation = 70.4 / 255}};
+
+// Which files a folder has to have: all of them, each with all of its pictures; or a part of the data set, of CIFAR-10 as many
+// batches as are there from the first on, and in each file any number of whole pictures.
+enum class cifar_files { all, a_part };
+
+// Which of its two labels a picture of CIFAR-100 gets: one of 100 classes, or one of the 20 that they are grouped into.
+enum class cifar100_labels { fine, coarse };
+
+namespace detail {
+
+struct cifar_format {
+  const char* name;                // of the data set
+  const char* folder;              // that its archive is unpacked to
+  std::array<unsigned, 2> classes; // of each label; of a label that is not there 0
+  std::size_t side = 32;           // of a picture, in pixels
+  std::size_t chosen = 0;          // label
+  constexpr std::size_t labels() const { return classes[1] == 0 ? 1 : 2; }
+  constexpr std::size_t plane() const { return side * side; }
+  constexpr std::size_t record() const { return labels() + 3 * plane(); } // bytes
+};
+inline constexpr cifar_format cifar10_format{.name = "CIFAR-10", .folder = "cifar-10-batches-bin", .classes = {10, 0}};
+inline constexpr cifar_format cifar100_format{.name = "CIFAR-100", .folder = "cifar-100-binary", .classes = {20, 100}};
+
+struct cifar_records {
+  std::vector<std::uint8_t> pixels; // (pictures, height, width, 3)
+  std::vector<std::uint8_t> labels; // (pictures)
+};
+
+[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, int reason) {
+  std::string text = path;
+  text.append(": expected a file of the binary version of ").append(format.name);
+  text.append(", found ").append(std::strerror(reason));
+  const std::string python = path.substr(0, path.size() - std::min<std::size_t>(path.size(), 4)); // without .bin
+  const std::string packed = path + ".gz";
+  if (file_exists(packed)) text.append("; ").append(packed).append(" is there: gunzip it first");
+  else if (file_exists(python))
+    text.append("; ").append(python).append(" is there, of the version for Python: get the binary one");
+  else text.append("; check the path, and that the archive was unpacked whole");
+  throw file_error(text);
+}
+
+// How many pictures a file has, by its size; what can be wrong with a size is checked here, before memory is asked for. `wanted`
+// is how many it has to have; 0: any number.
+inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
+                                        const cifar_format& format) {
+  const std::uint64_t size = file.size();
+  if (size == file.no_size) refuse_cifar_file(path, format, errno);
+  std::array<std::uint8_t, 2> start{};
+  if (size >= 2 && file.read(start.data(), 2, 0) && start[0] == 0x1F && start[1] == 0x8B)
+    wrong_bytes(path, 0, "a file of the binary version", "a gzip file", "gunzip it first");
+  const std::uint64_t pictures = size / format.record();
+  const std::uint64_t expected = std::uint64_t{wanted} * format.record();
+  if (expected != 0 && size != expected)
+    wrong_bytes(path, std::min(size, expected),
+                std::to_string(wanted) + " pictures of " + std::to_string(format.record()) + " bytes, " +
+                    std::to_string(expected) + " in all",
+                size < expected ? "the end of the file" : std::to_string(size - expected) + " more bytes",
+                "get the file again, or read what is there by cifar_files::a_part");
+  if (pictures == 0 || size % format.record() != 0)
+    wrong_bytes(path, size, "whole pictures of " + std::to_string(format.record()) + " bytes",
+                "the end of the file after " + std::to_string(pictures) + " of them and " +
+                    std::to_string(size % format.record()) + " bytes",
+                "the file was cut short or is no file of this format: get it again");
+  return static_cast<std::size_t>(pictures);
+}
+
+// Three planes (height, width) become one of pixels (height, width, 3).
+inline void turn_cifar_planes(const std::uint8_t* planes, std::size_t plane, std::uint8_t* to) {
+  for (std::size_t i = 0; i < plane; ++i, to += 3) {
+    to[0] = planes[i];
+    to[1] = planes[plane + i];
+    to[2] = planes[2 * plane + i];
+  }
+}
+
+// Checks the labels of one record and gives the chosen one; `offset` is where the record begins.
+inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& path, std::uint64_t offset,
+                                const cifar_format& format) {
+  for (std::size_t k = 0; k < format.labels(); ++k) {
+    if (record[k] < format.classes[k]) continue;
+    std::string expected = format.labels() == 1 ? "a label" : k == 0 ? "a coarse label" : "a fine label";
+    expected.append(" from 0 to ").append(std::to_string(format.classes[k] - 1));
+    expected.append(" of picture ").append(std::to_string(offset / format.record()));
+    wrong_bytes(path, offset + k, expected, std::to_string(record[k]),
+                "the file is damaged, or of another data set: get it again");
+  }
+  return record[format.chosen];
+}
+
+// The pictures of all files, one after another; each file has `wanted` of them, 0: any number. Sizes first, then one allocation,
+// then the files in pieces of 64 pictures.
+inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format) {
+  std::size_t total = 0;
+  for (const std::string& path : paths) {
+    open_file file(path, O_RDONLY);
+    total += count_cifar_pictures(file, path, wanted, format);
+  }
+  const std::size_t record = format.record();
+  const std::size_t pixels = 3 * format.plane();
+  constexpr std::size_t piece = 64;
+  cifar_records all;
+  std::vector<std::uint8_t> bytes;
+  try {
+    if (total > all.pixels.max_size() / pixels) throw std::bad_alloc(); // before the product could wrap around
+    all.pixels.resize(total * pixels);
+    all.labels.resize(total);
+    bytes.resize(std::min(total, piece) * record);
+  } catch (const std::bad_alloc&) {
+    throw input_error(paths[0] + ": expected pictures that fit into memory, found " + std::to_string(total) + " of " +
+                      std::to_string(pixels) + " bytes; read fewer files");
+  }
+
+  std::size_t done = 0;
+  for (const std::string& path : paths) {
+    open_file file(path, O_RDONLY);
+    // A file may have changed since its size was taken: never more than there is room for.
+    const std::size_t here = std::min(count_cifar_pictures(file, path, wanted, format), total - done);
+    for (std::size_t first = 0; first < here; first += piece) {
+      const std::size_t count = std::min(piece, here - first);
+      const std::uint64_t offset = std::uint64_t{first} * record;
+      if (!file.read(bytes.data(), count * record, offset))
+        wrong_bytes(path, offset, std::to_string(count * record) + " readable bytes", "an error of the file system",
+                    "check the permissions and the disk");
+      for (std::size_t k = 0; k < count; ++k, ++done) {
+        const std::uint8_t* const from = bytes.data() + k * record;
+        all.labels[done] = cifar_label(from, path, offset + k * record, format);
+        turn_cifar_planes(from + format.labels(), format.plane(), all.pixels.data() + done * pixels);
+      }
+    }
+  }
+  all.labels.resize(done);
+  all.pixels.resize(done * pixels);
+  return all;
+}
+
+template <class T>
+image_dataset<T> read_cifar(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format,
+                            const std::array<pixel_scale, 3>& scale) {
+  auto all = read_cifar_files(paths, wanted, format);
+  return {shape{format.side, format.side, 3}, std::move(all.pixels), std::move(all.labels), scale};
+}
+
+// The batches of CIFAR-10 to train with: all five, or of a part those up to the last one that is there, so that one between two
+// others is missed.
+inline std::vector<std::string> cifar10_batches(const std::string& root, bool all) {
+  const auto path = [&](std::size_t number) { return root + "data_batch_" + std::to_string(number) + ".bin"; };
+  std::size_t count = 5;
+  while (!all && count > 1 && !file_exists(path(count))) --count;
+  std::vector<std::string> paths;
+  for (std::size_t number = 1; number <= count; ++number) paths.push_back(path(number));
+  return paths;
+}
+
+// The folder itself, or the one that the archive was unpacked to inside it.
+inline std::string cifar_folder(const std::string& folder, const cifar_format& format, const char* first_file) {
+  const std::string inner = folder + "/" + format.folder;
+  return !file_exists(folder + "/" + first_file) && file_exists(inner + "/" + first_file) ? inner : folder;
+}
+
+} // namespace detail
+
+// Reads CIFAR-10 from a folder with its six files, or with the folder cifar-10-batches-bin of its archive. A pixel is scaled
+// for its channel when a batch is made. Throws file_error that names the file, the byte, what was expected and what was
+// found: a file that is missing, of another size, or with a label that there is none of.
+template <class T = float>
+cifar_images<T> read_cifar10(const std::string& folder, cifar_files which = cifar_files::all,
+                             const std::array<pixel_scale, 3>& scale = cifar10_scale) {
+  const std::string root = detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/";
+  const bool all = which == cifar_files::all;
+  const std::size_t each = all ? 10000 : 0;
+  const auto& format = detail::cifar10_format;
+  return {detail::read_cifar<T>(detail::cifar10_batches(root, all), each, format, scale),
+          detail::read_cifar<T>({root + "test_batch.bin"}, each, format, scale)};
+}
+
+// The same of CIFAR-100: 100 classes, or 20. The folder inside is cifar-100-binary.
+template <class T = float>
+cifar_images<T> read_cifar100(const std::string& folder, cifar100_labels labels = cifar100_labels::fine,
+                              cifar_files which = cifar_files::all, const std::array<pixel_scale, 3>& scale = cifar100_scale) {
+  detail::cifar_format format = detail::cifar100_format;
+  format.chosen = labels == cifar100_labels::fine ? 1 : 0;
+  const std::string root = detail::cifar_folder(folder, format, "train.bin") + "/";
+  const std::size_t all = which == cifar_files::all ? 1 : 0;
+  return {detail::read_cifar<T>({root + "train.bin"}, all * 50000, format, scale),
+          detail::read_cifar<T>({root + "test.bin"}, all * 10000, format, scale)};
+}
+
+// Is there something for read_cifar10 to read? Whether it is sound, read_cifar10 says.
+inline bool has_cifar10(const std::string& folder) {
+  return detail::file_exists(detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/data_batch_1.bin");
+}
+
+} // namespace cairn
+
+// cairn/data/compose.hpp
+
+namespace cairn {
+
+// Several transforms as one, called in their order, as torchvision's Compose:
+//
+//   loader batches{data.train, sampler{rank}, batch<64>{},
+//                  compose{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}}};
+//
+// Each draws from a stream of its own, which depends on the sample's key and on the place in the list; a compose inside a
+// compose too. So a transform draws other numbers here than it would alone. Models sample_transform of whatever all of
+// them are transforms of, samples with several inputs included.
+template <class... Transforms>
+class compose {
+public:
+  constexpr compose(Transforms... transforms) : transforms_(std::move(transforms)...) {}
+
+  template <class... Arguments>
+    requires(sizeof...(Arguments) > 2 && (std::invocable<const Transforms&, Arguments&...> && ...))
+  constexpr void operator()(Arguments&&... arguments) const { // the inputs, their shape or shapes, the key
+    call(std::forward_as_tuple(arguments...), std::make_index_sequence<sizeof...(Arguments) - 1>{},
+         std::index_sequence_for<Transforms...>{});
+  }
+
+private:
+  template <class All, std::size_t... Argument, std::size_t... K>
+  constexpr void call(const All& all, std::index_sequence<Argument...>, std::index_sequence<K...>) const {
+    const random_key& key = std::get<sizeof...(Argument)>(all);
+    (std::get<K>(transforms_)(std::get<Argument>(all)..., key_of(key, K)), ...);
+  }
+
+  // The seed of stream k is drawn from the sample's own stream, which nothing else reads. The sum of the seed and k would give
+  // the second of an inner list the numbers of the second of the outer one.
+  static constexpr random_key key_of(const random_key& key, std::uint64_t k) {
+    const auto block = random_block(key, k);
+    return {.seed = (std::uint64_t{block[0]} << 32) | block[1], .step = key.step, .position = key.position};
+  }
+
+  std::tuple<Transforms...> transforms_;
+};
+
+} // namespace cairn
+
 // cairn/data/crc32c.hpp
 
 namespace cairn::detail {
@@ -5979,113 +6692,6 @@ using sampler = distributed_sampler;
 
 } // namespace cairn
 
-// cairn/data/file.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// An open file; it is closed with the object. POSIX calls, because std::ofstream can neither sync nor refuse a name that
-// exists, and because <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a
-// std::string everywhere; a std::filesystem::path becomes one by itself. What fails leaves its reason in errno.
-class open_file {
-public:
-  static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
-
-  open_file(const std::string& path, int flags) {
-    do number_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-    while (number_ < 0 && errno == EINTR);
-  }
-  open_file(const open_file&) = delete;
-  open_file& operator=(const open_file&) = delete;
-  ~open_file() { close(); }
-
-  explicit operator bool() const { return number_ >= 0; }
-
-  // Bytes, or no_size where it is not open or is no ordinary file.
-  std::uint64_t size() const {
-    struct stat facts{};
-    if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
-    if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
-    errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
-    return no_size;
-  }
-  // Exactly so many bytes from an offset; false where the file has fewer.
-  bool read(void* to, std::size_t bytes, std::uint64_t offset) {
-    for (auto* next = static_cast<char*>(to); bytes > 0;) {
-      const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      next += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-  bool write(std::string_view text) {
-    while (!text.empty()) {
-      const auto written = ::write(number_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  bool sync() { return ::fsync(number_) == 0; }
-  bool close() {
-    const bool fine = number_ < 0 || ::close(number_) == 0;
-    number_ = -1;
-    return fine;
-  }
-
-private:
-  int number_ = -1;
-};
-
-inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
-
-// Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See
-// write_file_atomically.
-template <class Write>
-void replace_file(const std::string& path, Write&& write) {
-  static std::atomic<unsigned> serial{0};
-  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may
-  // be writing the same file.
-  const std::string part = path + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
-  bool ours = false;
-  const auto fail = [&](const char* what) {
-    const int reason = errno;
-    if (ours) std::remove(part.c_str());
-    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path + "': " + std::strerror(reason) +
-                     ". Its folder must exist, be writable and have room.");
-  };
-
-  open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
-  if (!file) fail("create a file beside");
-  ours = true;
-  if (!write(file)) fail("write");
-  if (!file.sync()) fail("sync");
-  if (!file.close()) fail("close");
-  if (std::rename(part.c_str(), path.c_str()) != 0) fail("replace");
-
-  // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do
-  // then.
-  const std::size_t slash = path.find_last_of('/');
-  open_file names(slash == path.npos ? "." : path.substr(0, slash + 1), O_RDONLY);
-  if (names) names.sync();
-}
-
-} // namespace detail
-
-// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
-// and so does the next start after a crash: the text is written beside the file under another name, synced, then
-// renamed over it. Throws file_error and leaves the old file alone when any of that fails.
-inline void write_file_atomically(const std::string& path, std::string_view text) {
-  detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
-}
-
-} // namespace cairn
-
 // cairn/data/idx.hpp
 
 namespace cairn {
@@ -6131,15 +6737,6 @@ inline std::string idx_type_name(unsigned code) {
   }
 }
 
-// FILE, byte N: expected X, found Y; do Z.
-[[noreturn]] inline void idx_fault(const std::string& name, std::uint64_t offset, const std::string& expected,
-                                   const std::string& found, const char* advice) {
-  std::string text = name;
-  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
-  text.append(", found ").append(found).append("; ").append(advice);
-  throw file_error(text);
-}
-
 // Element by element, by shifts: neither the machine's byte order nor an alignment comes in.
 template <std::unsigned_integral U>
 constexpr U big_endian(const std::uint8_t* from) {
@@ -6170,22 +6767,22 @@ struct idx_header {
 inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
                                    std::size_t element_bytes, const std::string& name) {
   const auto cut_short = [&](std::uint64_t needed) {
-    idx_fault(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
-              "the file was cut short: get it again");
+    wrong_bytes(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
+                "the file was cut short: get it again");
   };
   if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
-    idx_fault(name, 0, "an IDX file", "a gzip file", "gunzip it first");
+    wrong_bytes(name, 0, "an IDX file", "a gzip file", "gunzip it first");
   if (start.size() < 4) cut_short(4);
   if (start[0] != 0 || start[1] != 0)
-    idx_fault(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
-              "this is no IDX file: check the path");
+    wrong_bytes(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
+                "this is no IDX file: check the path");
   if (start[2] != code)
-    idx_fault(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
-              "check that this is the right file, or read it as the type that it has");
+    wrong_bytes(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
+                "check that this is the right file, or read it as the type that it has");
   const std::size_t axes = start[3];
   if (axes == 0 || axes > shape::max_rank + 1)
-    idx_fault(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
-              "check that this is the right file");
+    wrong_bytes(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
+                "check that this is the right file");
   idx_header header{.bytes = 4 + 4 * axes};
   if (start.size() < header.bytes) cut_short(header.bytes);
 
@@ -6195,20 +6792,20 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   for (std::size_t axis = 0; axis < axes; ++axis) {
     extents[axis] = big_endian<std::uint32_t>(start.data() + 4 + 4 * axis);
     if (extents[axis] == 0)
-      idx_fault(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
-                "the file holds nothing: check that this is the right file");
+      wrong_bytes(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
+                  "the file holds nothing: check that this is the right file");
   }
   std::uint64_t bytes = element_bytes;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (extents[axis] > available / bytes)
-      idx_fault(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
-                "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
-                "the file was cut short or is damaged: get it again");
+      wrong_bytes(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
+                  "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
+                  "the file was cut short or is damaged: get it again");
     bytes *= extents[axis];
   }
   if (bytes != available)
-    idx_fault(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
-              "the file is damaged: get it again");
+    wrong_bytes(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
+                "the file is damaged: get it again");
   header.samples = static_cast<std::size_t>(extents[0]);
   for (std::size_t axis = 1; axis < axes; ++axis) header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
   header.elements = static_cast<std::size_t>(bytes / element_bytes);
@@ -6263,8 +6860,8 @@ idx_array<T> read_idx(const std::string& path) {
   }
   const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
     if (!file.read(to, bytes, offset))
-      detail::idx_fault(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
-                        "check the permissions and the disk");
+      detail::wrong_bytes(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
+                          "check the permissions and the disk");
   };
 
   std::array<std::uint8_t, detail::idx_header_limit> start{};
@@ -6278,64 +6875,6 @@ idx_array<T> read_idx(const std::string& path) {
     for (std::size_t i = 0; i < header.elements; ++i) result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
   return result;
 }
-
-} // namespace cairn
-
-// cairn/data/image_dataset.hpp
-
-namespace cairn {
-
-// What a pixel p in 0 … 255 becomes: (p / 255 - mean) / deviation. With the mean and the deviation of the training
-// images, the network sees numbers of mean 0 and variance 1.
-struct pixel_scale {
-  double mean = 0;
-  double deviation = 1;
-};
-
-// Labelled images (height, width, channels). Pixels and labels stay bytes, an eighth or a quarter of the memory of
-// numbers; a pixel becomes a number of type T when a batch is made.
-template <class T>
-class image_dataset {
-public:
-  using input_type = T;
-  using target_type = std::int32_t;
-
-  // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
-      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
-      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
-                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
-                        " pixels; check the shape of an image");
-    if (!(scale.deviation > 0))
-      throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
-    for (std::size_t p = 0; p < values_.size(); ++p)
-      values_[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
-  }
-
-  std::size_t size() const { return labels_.size(); }
-  const shape& sample_shape() const { return image_; }
-  static constexpr std::size_t targets_per_sample() { return 1; }
-
-  // Looks values up instead of computing them, so that they are the same bits whatever a compiler contracts.
-  void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
-    const std::uint8_t* const first = pixels_.data() + index * input.size();
-    for (std::size_t i = 0; i < input.size(); ++i) input[i] = values_[first[i]];
-    target[0] = labels_[index];
-  }
-
-  // What a transform fills the margin with: the number that a black pixel becomes.
-  T black() const { return values_[0]; }
-
-  std::span<const std::uint8_t> pixels() const { return pixels_; }
-  std::span<const std::uint8_t> labels() const { return labels_; }
-
-private:
-  shape image_;
-  std::vector<std::uint8_t> pixels_;
-  std::vector<std::uint8_t> labels_;
-  std::array<T, 256> values_{};
-};
 
 } // namespace cairn
 
@@ -7003,18 +7542,18 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   auto images = read_idx<std::uint8_t>(image_path);
   auto labels = read_idx<std::uint8_t>(label_path);
   if (images.sample_shape.rank != 2)
-    idx_fault(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
-              "check that images and labels have not changed places");
+    wrong_bytes(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
+                "check that images and labels have not changed places");
   if (labels.sample_shape.rank != 0)
-    idx_fault(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
-              "check that images and labels have not changed places");
+    wrong_bytes(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
+                "check that images and labels have not changed places");
   if (labels.samples != images.samples)
-    idx_fault(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
-              std::to_string(labels.samples), "take both files from the same data set");
+    wrong_bytes(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
+                std::to_string(labels.samples), "take both files from the same data set");
   for (std::size_t i = 0; i < labels.samples; ++i)
     if (labels.values[i] > 9)
-      idx_fault(label_path, 8 + i, "a label from 0 to 9", std::to_string(labels.values[i]),
-                "the file is damaged, or not of digits: read it by read_idx");
+      wrong_bytes(label_path, 8 + i, "a label from 0 to 9", std::to_string(labels.values[i]),
+                  "the file is damaged, or not of digits: read it by read_idx");
   shape image = images.sample_shape;
   image.push_back(1);
   return {image, std::move(images.values), std::move(labels.values), scale};
@@ -7317,18 +7856,27 @@ private:
 namespace cairn {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
-// likely, and fills what comes in from outside with `fill` (the number of a black pixel). Models sample_transform.
-// Throws input_error for a sample of another rank.
+// likely, and fills what comes in from outside with `fill` (what a black pixel is: the dataset's black()). Models
+// sample_transform. Throws input_error for a sample of another rank, and for a fill of another number of channels.
 struct random_shift {
   std::size_t pixels = 2;
-  double fill = 0;
+  pixel_value fill = 0;
 
   template <class T>
   void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+    move_at_random(sample, image, key, pixels, fill, "random_shift");
+  }
+
+private:
+  friend struct random_crop; // the same under its other name
+
+  template <class T>
+  static void move_at_random(std::span<T> sample, const shape& image, const random_key& key, std::size_t pixels,
+                             const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
-      throw input_error("random_shift: expected images (height, width) or (height, width, channels), found samples "
-                        "of rank " +
+      throw input_error(std::string(whose) +
+                        ": expected images (height, width) or (height, width, channels), found samples of rank " +
                         std::to_string(image.rank));
     const auto block = random_block(key, 0);
     const auto draw = [&](std::size_t first) {
@@ -7337,29 +7885,93 @@ struct random_shift {
     };
     const std::ptrdiff_t down = draw(0);
     const std::ptrdiff_t right = draw(2);
-    move(sample.data(), image, down, right, static_cast<T>(fill));
+    move(sample.data(), image, down, right, fill);
   }
 
-private:
   template <class T>
-  static void move(T* first, const shape& image, std::ptrdiff_t down, std::ptrdiff_t right, T background) {
+  static void move(T* first, const shape& image, std::ptrdiff_t down, std::ptrdiff_t right, const pixel_value& background) {
     const auto height = static_cast<std::ptrdiff_t>(image[0]);
     const auto channels = static_cast<std::ptrdiff_t>(image.rank == 3 ? image[2] : 1);
     const auto line = static_cast<std::ptrdiff_t>(image[1]) * channels;
     const std::ptrdiff_t offset = std::clamp(right * channels, -line, line);
     const std::ptrdiff_t kept = line - (offset < 0 ? -offset : offset);
+    const bool one_number = background.size() == 1;
+    const T number = static_cast<T>(background[0]);
+    const auto fill = [&](T* to, std::ptrdiff_t count) {
+      if (one_number) std::fill_n(to, count, number);
+      else background.fill(to, static_cast<std::size_t>(count), static_cast<std::size_t>(channels));
+    };
     for (std::ptrdiff_t k = 0; k < height; ++k) {
       const std::ptrdiff_t y = down > 0 ? height - 1 - k : k; // a line is written only after it was read
       T* const to = first + y * line;
       if (y - down < 0 || y - down >= height) {
-        std::fill_n(to, line, background);
+        fill(to, line);
         continue;
       }
       const T* const from = first + (y - down) * line;
       std::memmove(to + std::max<std::ptrdiff_t>(offset, 0), from + std::max<std::ptrdiff_t>(-offset, 0),
                    static_cast<std::size_t>(kept) * sizeof(T));
-      std::fill_n(offset > 0 ? to : to + kept, line - kept, background);
+      fill(offset > 0 ? to : to + kept, line - kept);
     }
+  }
+};
+
+} // namespace cairn
+
+// cairn/data/random_crop.hpp
+
+namespace cairn {
+
+// torchvision's RandomCrop(side of the image, padding): puts `padding` pixels of margin on each side of an image and cuts
+// out a part of the image's own extents, every place equally likely. That is a shift by up to `padding` pixels in each
+// direction, so random_shift does it. (To cut out a smaller part would change the shape of a sample; a transform cannot.)
+//
+// torchvision pads with 0 before it normalises, so the margin is black. Here an image is normalised already, and 0 would
+// be the mean colour: give the black of the dataset, random_crop{.padding = 4, .fill = data.train.black()}.
+struct random_crop {
+  std::size_t padding = 4;
+  pixel_value fill = 0;
+
+  template <class T>
+  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+    random_shift::move_at_random(sample, image, key, padding, fill, "random_crop");
+  }
+};
+
+} // namespace cairn
+
+// cairn/data/random_horizontal_flip.hpp
+
+namespace cairn {
+
+// Mirrors an image (height, width) or (height, width, channels), left to right, with this probability: torchvision's
+// RandomHorizontalFlip. Models sample_transform. Throws input_error for a sample of another rank, and for a probability
+// that is none.
+struct random_horizontal_flip {
+  double probability = 0.5;
+
+  template <class T>
+  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+    if (image.rank != 2 && image.rank != 3)
+      throw input_error("random_horizontal_flip: expected images (height, width) or (height, width, channels), found "
+                        "samples of rank " +
+                        std::to_string(image.rank));
+    if (!(probability >= 0 && probability <= 1)) // false for a NaN
+      throw input_error("random_horizontal_flip: expected a probability from 0 to 1, found " + std::to_string(probability));
+    // Uniform in [0, 1): never below 0, always below 1.
+    if (random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
+  }
+
+private:
+  template <class T>
+  static void flip(T* line, const shape& image) {
+    const std::size_t channels = image.rank == 3 ? image[2] : 1;
+    const std::size_t width = image[1];
+    for (std::size_t y = 0; y < image[0]; ++y, line += width * channels)
+      for (std::size_t left = 0, right = width; left + 1 < right; ++left) {
+        --right;
+        std::swap_ranges(line + left * channels, line + (left + 1) * channels, line + right * channels);
+      }
   }
 };
 
@@ -25601,6 +26213,211 @@ static_assert(loss<MSELoss>);
 
 } // namespace cairn
 
+// cairn/train/predicted_step.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// A number of a model of time; the text is made only for one that is wrong, so that the rest is a constant expression.
+constexpr void check_time(const char* expected, double found, bool right) {
+  if (!right) throw input_error(expected + std::string(", found ") + shortest_text(found));
+}
+constexpr bool is_time(double seconds) { return seconds >= 0 && seconds <= std::numeric_limits<double>::max(); }
+
+constexpr void check_cluster(const cluster& on) {
+  check_time("predicted_step: expected at least 1 machine", static_cast<double>(on.machines), on.machines >= 1);
+  check_time("predicted_step: expected a latency of 0 seconds or more", on.latency, is_time(on.latency));
+  check_time("predicted_step: expected a bandwidth of more than 0 bytes per second", on.bandwidth, on.bandwidth > 0);
+  check_time("predicted_step: expected 0 seconds or more for a message", on.per_message, is_time(on.per_message));
+  check_time("predicted_step: expected parts of at least 1 byte", static_cast<double>(on.least_part), on.least_part >= 1);
+  check_time("predicted_step: expected at least 1 call at once", static_cast<double>(on.calls_at_once), on.calls_at_once >= 1);
+  check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
+}
+
+} // namespace detail
+
+// What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
+// whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
+template <class Model, class Batch, class T = float>
+class op_times {
+  using distribution = detail::replica<Model>;
+
+public:
+  using element = T;
+  using plan = blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>;
+  static constexpr std::size_t samples = Batch::size;
+  static constexpr std::size_t most_bucket_bytes = plan::fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, plan::fused>;
+  static constexpr bool overlaps = plan::fused || distribution::options::overlaps;
+  static constexpr std::size_t in_flight = [] { // buckets of a fused update that are in memory at a time
+    if constexpr (plan::fused) return distribution::update::in_flight;
+    else return buckets.size();
+  }();
+
+  // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
+  static constexpr op_times of_step(double seconds, double update = 0) {
+    detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
+                       update >= 0 && update < seconds);
+    op_times out(update);
+    double sum = 0;
+    for (const double work : out.seconds_) sum += work;
+    for (double& work : out.seconds_) work *= (seconds - update) / sum;
+    return out;
+  }
+  // A machine makes so many floating-point operations a second.
+  static constexpr op_times at_rate(double flops_per_second, double update = 0) {
+    detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
+    for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
+    return out;
+  }
+  // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
+  static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
+    const std::size_t given = nanoseconds.size();
+    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
+                       given == plan::size);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
+    for (std::size_t t = 0; t != plan::training.count; ++t) {
+      const detail::op& o = plan::training.storage[t];
+      if (!works(o)) continue;
+      const stage_cost& c = nanoseconds[o.position];
+      const bool whole = o.wants_output || !plan::whole[o.position].tape_without_output;
+      out.seconds_[t] = 1e-9 * static_cast<double>(o.kind == detail::op_kind::backward ? c.backward : whole ? c.forward : c.tape);
+    }
+    return out;
+  }
+
+  constexpr std::span<const double> ops() const { return seconds_; } // one for each op of the schedule
+  constexpr double update() const { return update_; }
+
+private:
+  static constexpr bool works(const detail::op& o) {
+    return o.kind == detail::op_kind::forward || o.kind == detail::op_kind::backward;
+  }
+
+  // FLOPs for one sample. Where no layer states any, every op counts as one.
+  explicit constexpr op_times(double update) : update_(update) {
+    const bool stated = flops(plan::whole, plan::training.ops()) > 0;
+    for (std::size_t t = 0; t != plan::training.count; ++t)
+      if (works(plan::training.storage[t]))
+        seconds_[t] = stated ? static_cast<double>(flops(plan::whole, plan::training.ops().subspan(t, 1))) : 1;
+  }
+
+  std::array<double, plan::training.count> seconds_{};
+  double update_ = 0;
+};
+
+// One training step of a machine among others, as predicted_step says.
+template <std::size_t Buckets>
+struct step_prediction {
+  std::size_t machines = 1;
+  std::size_t samples = 1; // of one machine
+  double compute = 0;      // seconds of work
+  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
+  double exposed = 0;      // seconds in which it only waits for gradients
+  std::array<bucket_times, Buckets> buckets{};
+
+  constexpr double seconds() const { return compute + taken + exposed; }
+  // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
+  constexpr double efficiency() const { return compute / seconds(); }
+  constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
+};
+
+namespace detail {
+
+// The calls of a step, each with the ops between which it is on its way.
+template <std::size_t Most>
+struct planned_calls {
+  std::array<planned_call, Most> storage{};
+  std::size_t count = 0;
+
+  constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
+};
+
+// The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
+// taken to leave at its end, though some leave inside.
+template <class Times>
+inline constexpr auto ops_of_buckets = [] {
+  using plan = typename Times::plan;
+  std::array<std::size_t, Times::buckets.size()> at{};
+  for (std::size_t b = 0; b != Times::buckets.size(); ++b) {
+    at[b] = plan::training.count - 1;
+    const std::size_t position = stage_of_leaf(plan::whole, Times::buckets[b].leaves_after);
+    for (std::size_t t = 0; Times::overlaps && t != plan::training.count; ++t) {
+      const op& o = plan::training.storage[t];
+      if (o.kind == op_kind::backward && o.position == position) at[b] = t;
+    }
+  }
+  return at;
+}();
+
+// The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole backward pass all buckets are awaited
+// before the update begins. A fused update waits for a bucket when as many have left after it as its memory has room for, and its
+// facts go by themselves, when the backward pass begins.
+template <class Times>
+constexpr auto calls_of(const Times& times, std::size_t machines) {
+  using plan = typename Times::plan;
+  using sum = accumulated<typename Times::element>;
+  constexpr std::size_t count = Times::buckets.size();
+  planned_calls<count + 1> out{};
+  if constexpr (count > 0) {
+    constexpr const auto& leave = ops_of_buckets<Times>;
+    const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
+    if constexpr (plan::fused) {
+      out.storage[out.count++] = {facts, plan::training.loss, leave[0], 0};
+      for (std::size_t b = 0; b != count; ++b) {
+        const std::size_t next = b + Times::in_flight - 1;
+        const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
+        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum), leave[b],
+                                    next < count ? leave[next] : plan::training.count - 1, share * times.update()};
+      }
+    } else {
+      for (std::size_t b = 0; b != count; ++b)
+        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b],
+                                    plan::training.count - 1, b + 1 == count ? times.update() : 0};
+    }
+  }
+  return out;
+}
+
+} // namespace detail
+
+//   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
+//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
+//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
+//   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
+//
+// How long one training step takes on several machines, from what it costs on one and from the network between them: plain
+// arithmetic over the schedule and the bucket plan, so that it can stand in a static_assert. Every machine works on a batch of
+// its own. Throws input_error for a cluster that there cannot be.
+//
+// It is a lower bound that a quiet network comes near to. The model leaves out
+//   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
+//   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
+//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
+//     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
+//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
+//     other here, which is the one thing that the model takes too seriously;
+//   * checks between steps, loading of data, saving.
+template <class Model, class Batch, class T>
+constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
+  using given = op_times<Model, Batch, T>;
+  constexpr std::size_t count = given::buckets.size();
+  detail::check_cluster(on);
+  const auto planned = detail::calls_of(times, on.machines);
+  std::array<bucket_times, count + 1> seen{};
+  const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
+  step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
+  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.count - count + b];
+  return out;
+}
+
+} // namespace cairn
+
 // cairn/train/sgd.hpp
 
 namespace cairn {
@@ -27240,18 +28057,18 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-// The stages after whose backward the buckets leave. A bucket names a layer, counted as backward finishes
-// them; a stage that is a block has several. `element` is the size of a gradient in bytes.
+// The stages after whose backward the buckets leave. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
   std::vector<bucket_departure> out;
   for (const detail::bucket& b : buckets) {
-    std::size_t position = c.size();
-    std::size_t finished = 0;
-    while (position > 0 && finished <= b.leaves_after) finished += c[--position].leaves;
-    if (finished <= b.leaves_after)
-      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(finished) +
+    const std::size_t position = detail::stage_of_leaf(c, b.leaves_after);
+    if (position == c.size()) {
+      std::size_t leaves = 0;
+      for (const stage& s : c.stages) leaves += s.leaves;
+      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(leaves) +
                         " layers of the chain, found layer " + std::to_string(b.leaves_after) +
                         "; make the buckets and the chain from the same network");
+    }
     out.push_back({position, b.size() * element});
   }
   return out;
@@ -29077,6 +29894,61 @@ private:
   typename Clock::time_point begun_ = Clock::now();
   std::optional<progress<Clock>> bar_;
 };
+
+} // namespace cairn
+
+// cairn/report/scaling_chart.hpp
+
+namespace cairn {
+
+// A network between machines, under the name that its line has: "10 Gbit/s". How many machines there are is for the chart.
+struct named_network {
+  std::string name{};
+  cluster of{};
+};
+
+//   const std::array networks{named_network{"10 Gbit/s", {.latency = 20e-6, .bandwidth = 1.25e9}}};
+//   const line_chart chart = scaling_chart(times, networks, 1024);
+//   write_svg("machines.svg", draw_line_charts({&chart, 1}));
+//
+// Predicted time of a step against the number of machines, 1, 2, 4, … up to `most`: a line for each network, and below all of
+// them the time that a machine alone would take. At the end of a line stands the step with `most` machines, and its efficiency.
+// Throws what predicted_step throws, and input_error for less than two machines, where there is nothing to draw.
+template <class Model, class Batch, class T>
+line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const named_network> networks, std::size_t most,
+                         std::string title = {}) {
+  if (most < 2)
+    throw input_error("scaling_chart: expected at least 2 machines at the end of the axis, found " + std::to_string(most));
+  line_chart out{.title = std::move(title),
+                 .x = {.title = "machines", .logarithmic = true},
+                 .y = {.title = "predicted time of a training step", .unit = chart_unit::seconds, .logarithmic = true}};
+  const std::size_t apart = most > 64 ? 4 : 2; // numbers of four digits need room
+  for (std::size_t machines = 1; machines <= most; machines *= apart) out.x.ticks.push_back(static_cast<double>(machines));
+  // Lightness tells the networks apart where hue does not.
+  constexpr std::array<const char*, 5> colours{"#a02c6b", "#c77f0a", "#1d8a5b", "#2f6db3", "#46515e"};
+  double alone = 0;
+  double last = 1; // the largest number of machines
+  for (std::size_t n = 0; n < networks.size(); ++n) {
+    chart_line line{.name = networks[n].name, .colour = colours[n % colours.size()]};
+    for (std::size_t machines = 1; machines <= most; machines *= 2) {
+      cluster on = networks[n].of;
+      on.machines = machines;
+      const auto step = predicted_step(times, on);
+      alone = step.compute;
+      last = static_cast<double>(machines);
+      line.points.push_back({static_cast<double>(machines), step.seconds()});
+      line.note = format_duration(step.seconds()) + ", " + format_fixed(100 * step.efficiency(), 0) + " % efficient";
+    }
+    out.lines.push_back(std::move(line));
+  }
+  if (!networks.empty())
+    out.lines.push_back({.name = "one machine, " + format_duration(alone),
+                         .colour = "#6b7683",
+                         .points = {{1, alone}, {last, alone}},
+                         .guide = true});
+  if (alone > 0) out.y.least = 0.7 * alone; // below the floor there is room for its name
+  return out;
+}
 
 } // namespace cairn
 

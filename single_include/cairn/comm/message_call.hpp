@@ -18,15 +18,36 @@
 
 namespace cairn::detail {
 
-// One call of one rank, as messages: first every owner collects what its part is made of, then it sends the part to all.
+// A call, or a stretch of a long one: what is summed at a time should stay in a core's cache between its arrival and its sum.
+struct call_stretch {
+  std::uint64_t call = 0; // its number
+  std::uint64_t turn = 0; // how many stretches of all calls came before
+  std::size_t first = 0;  // of the call's elements
+  std::size_t count = 0;
+  bool is_last = true; // of its call
+
+  static constexpr std::size_t part_bytes = 256_KiB; // of one rank
+
+  // What comes next of a call, of which the elements before `first` have had their turn.
+  static call_stretch next_of(const rank_call& asked, std::size_t ranks, std::size_t first) {
+    call_stretch next;
+    const bool can_be_cut = asked.what != rank_call::kind::exchange;
+    next.first = first;
+    next.count = asked.count - first;
+    if (can_be_cut) next.count = std::min(next.count, ranks * part_bytes / asked.element_bytes());
+    next.is_last = first + next.count == asked.count;
+    return next;
+  }
+};
+
+// One call of one rank, or a stretch of it, as messages: first every owner collects what its part is made of, then it sends the part to all.
 //
 //   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all
 //   broadcast    the root sends part p to rank p; that goes to all but the root
 //   exchange     a part is what one rank gives; it goes to all
 //
 // Between two ranks there are at most four streams of messages at a time, and a stream is one message after another, each of at
-// most the transport's most_bytes. A message has a tag of its own for the call, its kind, its half, and whether it is the last
-// of its stream, so that ranks which make different calls cannot mix them up; and what is received is compared with what was
+// most the transport's most_bytes. A message has a tag of its own for the call, its kind, its half, and whether it is the last, so that ranks which make different calls cannot mix them up; and what is received is compared with what was
 // expected.
 template <message_transport Transport>
 class message_call {
@@ -40,7 +61,8 @@ public:
 
   // A call with so many bytes takes no memory later.
   void reserve(std::size_t bytes) {
-    const std::size_t needed = (size_ - 1) * owned_parts::most_bytes(bytes, size_);
+    const std::size_t at_once = std::min(bytes, size_ * call_stretch::part_bytes);
+    const std::size_t needed = (size_ - 1) * owned_parts::most_bytes(at_once, size_);
     if (needed <= room_) return;
     collected_ = std::make_unique_for_overwrite<std::byte[]>(needed + alignment);
     room_ = needed;
@@ -49,18 +71,18 @@ public:
   std::size_t reserved() const { return room_; }
 
   bool is_open() const { return open_; }
-  std::uint64_t number() const { return number_; }
+  std::uint64_t number() const { return now_.call; }
 
   // The rank has more than one.
-  void begin(const rank_call& asked, std::uint64_t number, bool in_any_order) {
+  void begin(const rank_call& asked, const call_stretch& stretch, bool in_any_order) {
     asked_ = asked;
-    number_ = number;
+    now_ = stretch;
     open_ = true;
     streams_left_ = 0;
     parts_missing_ = 0;
     const std::size_t element = asked.element_bytes();
-    parts_ = owned_parts(asked.count, element, size_, number);
-    memory_ = static_cast<std::byte*>(asked.data);
+    parts_ = owned_parts(stretch.count, element, size_, stretch.turn);
+    memory_ = static_cast<std::byte*>(asked.data) + stretch.first * element;
     if (in_any_order && is_sum()) return begin_sum_of_transport();
     if (asked.what == rank_call::kind::exchange) {
       if (asked.count > 0) std::memcpy(part_of(me_), asked.own, asked.count);
@@ -69,7 +91,7 @@ public:
       return;
     }
     const bool is_root = asked.what == rank_call::kind::broadcast && static_cast<std::size_t>(asked.root) == me_;
-    if (is_sum()) reserve(asked.count * element);
+    if (is_sum()) reserve(stretch.count * element);
     for_others([&](std::size_t rank) {
       if (parts_.owns(rank) && (is_sum() || is_root)) open(share_out, rank, part_of(rank), part_bytes(rank));
       if (parts_.owns(rank) && asked.what == rank_call::kind::broadcast && !is_root)
@@ -116,7 +138,7 @@ public:
   void give_up() {
     if (!open_) return;
     if (sums_elsewhere_)
-      transport_.abort("call " + std::to_string(number_ + 1) + ", " + asked_.text() +
+      transport_.abort("call " + std::to_string(now_.call + 1) + ", " + asked_.text() +
                        ": a sum in any order cannot be given up, so the job ends");
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       if (!streams_[i].is_open) continue;
@@ -166,10 +188,10 @@ private:
     for (std::size_t step = 1; step < size_; ++step) f((me_ + step) % size_); // not all to rank 0 first
   }
 
-  // Of the number; the lowest four bits are the kind, the half and whether it is the last message of a stream.
+  // Of the turn; the lowest four bits are the kind, the half, and whether it is the last message of a stream and of its call.
   int tag_of_call() const {
     const auto numbers = static_cast<std::uint64_t>(transport_.most_tag() - first_tag) / 16;
-    return first_tag + static_cast<int>(number_ % numbers) * 16;
+    return first_tag + static_cast<int>(now_.turn % numbers) * 16;
   }
   int low_bits(stream_kind kind, bool is_last) const {
     return static_cast<int>(asked_.what) * 4 + (kind == part_out || kind == part_in ? 2 : 0) + (is_last ? 1 : 0);
@@ -178,8 +200,10 @@ private:
     if (low / 4 != static_cast<int>(asked_.what)) return false;
     const stream& s = streams_[at((low & 2) != 0 ? part_in : share_in, rank)];
     // What belongs to a stream that has not begun is not yet wrong, and the last message may wait for the one before it.
-    return !s.is_open || (low & 1) == 1 || s.left != s.now;
+    return !s.is_open || (low & 1) == 1 || !is_last_message(s);
   }
+
+  bool is_last_message(const stream& s) const { return s.left == s.now && now_.is_last; }
 
   void open(stream_kind kind, std::size_t rank, std::byte* first, std::size_t bytes) {
     streams_[at(kind, rank)] = {first, bytes, 0, true};
@@ -189,7 +213,7 @@ private:
   void next_message(stream_kind kind, std::size_t rank) {
     stream& s = streams_[at(kind, rank)];
     s.now = std::min(s.left, transport_.most_bytes());
-    const int tag = tag_of_call() + low_bits(kind, s.left == s.now);
+    const int tag = tag_of_call() + low_bits(kind, is_last_message(s));
     request& r = requests_[at(kind, rank)];
     if (kind == share_out || kind == part_out) transport_.send(r, static_cast<int>(rank), tag, s.next, s.now);
     else transport_.receive(r, static_cast<int>(rank), tag, s.next, s.now);
@@ -249,7 +273,7 @@ private:
   void begin_sum_of_transport() {
     sums_elsewhere_ = true;
     streams_left_ = 1;
-    streams_[0] = {memory_, asked_.count * asked_.element_bytes(), 0, false};
+    streams_[0] = {memory_, now_.count * asked_.element_bytes(), 0, false};
     next_sum();
   }
   void next_sum() {
@@ -275,7 +299,7 @@ private:
   std::size_t room_ = 0;
 
   rank_call asked_{};
-  std::uint64_t number_ = 0;
+  call_stretch now_{};
   owned_parts parts_{0, 1, 1, 0};
   std::byte* memory_ = nullptr;
   std::size_t streams_left_ = 0;

@@ -63,7 +63,7 @@ public:
 private:
   static constexpr std::size_t worked_on = 2;
   static constexpr std::chrono::microseconds eager{300};   // so long a rank that waits is worth a busy thread
-  static constexpr std::chrono::microseconds nap{60};      // between two looks otherwise
+  static constexpr std::chrono::microseconds nap{100};     // between two looks otherwise
   static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at what is seldom
   static constexpr std::chrono::milliseconds farewell{1000};
   static constexpr std::chrono::milliseconds last_words{300}; // after SIGTERM
@@ -94,8 +94,7 @@ private:
         if (call.is_open()) {
           if (!call.progress()) continue;
         } else if (next_ < board_.started_.load() && may_begin() && others_allow(next_)) {
-          call.begin(board_.entry_of(next_).asked, next_, board_.options_.in_any_order);
-          ++next_;
+          begin_next(call);
         } else {
           continue;
         }
@@ -110,12 +109,23 @@ private:
     return moved;
   }
 
+  void begin_next(message_call<Transport>& call) {
+    const rank_call& asked = board_.entry_of(next_).asked;
+    call_stretch stretch = call_stretch::next_of(asked, others_.size(), next_element_);
+    stretch.call = next_;
+    stretch.turn = turns_++;
+    call.begin(asked, stretch, board_.options_.in_any_order);
+    next_element_ = stretch.is_last ? 0 : next_element_ + stretch.count;
+    if (stretch.is_last) ++next_;
+  }
   bool may_begin() const {
     return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.may_be_followed(); });
   }
 
-  // Marks the call as over, unless a rank has meanwhile said that it will not be.
+  // Marks the call as over if this was the last of it, unless a rank has meanwhile said that it will not be.
   void finish(const message_call<Transport>& call) {
+    const auto has_more = [&](const message_call<Transport>& one) { return one.is_open() && one.number() == call.number(); };
+    if (next_ == call.number() || std::ranges::any_of(calls_, has_more)) return;
     hear();
     if (!others_allow(call.number())) return;
     board_.entry_of(call.number()).over.store(call.number() + 1);
@@ -306,8 +316,10 @@ private:
   message_news<Transport> news_;
   std::vector<message_call<Transport>> calls_;
   std::vector<other_rank> others_;
-  std::uint64_t next_ = 0; // call to begin
-  std::uint64_t runs_ = 0; // that this rank has left
+  std::uint64_t next_ = 0;       // call to begin, or to go on with
+  std::size_t next_element_ = 0; // of it
+  std::uint64_t turns_ = 0;      // stretches that have begun
+  std::uint64_t runs_ = 0;       // that this rank has left
   bool has_given_up_ = false;
   std::optional<clock::time_point> left_at_{}, terminated_at_{};
 };
