@@ -41,15 +41,16 @@ struct call_stretch {
   }
 };
 
-// One call of one rank, or a stretch of it, as messages: first every owner collects what its part is made of, then it sends the part to all.
+// One call of one rank, or a stretch of it, as messages: first every owner collects what its part is made of, then it sends the
+// part to all.
 //
 //   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all
 //   broadcast    the root sends part p to rank p; that goes to all but the root
 //   exchange     a part is what one rank gives; it goes to all
 //
 // Between two ranks there are at most four streams of messages at a time, and a stream is one message after another, each of at
-// most the transport's most_bytes. A message has a tag of its own for the call, its kind, its half, and whether it is the last, so that ranks which make different calls cannot mix them up; and what is received is compared with what was
-// expected.
+// most the transport's most_bytes. A message has a tag of its own for the call, its kind, its half, and whether it is the
+// last, so that ranks which make different calls cannot mix them up; and what is received is compared with what was expected.
 template <message_transport Transport>
 class message_call {
 public:
