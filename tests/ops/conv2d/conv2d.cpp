@@ -13,7 +13,6 @@
 #include <cairn/core/random.hpp>
 #include <doctest/doctest.h>
 
-#include "../../net/kernels.hpp"
 #include "../matmul/case.hpp"
 
 using namespace cairn;
