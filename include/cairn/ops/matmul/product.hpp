@@ -37,12 +37,16 @@ struct product {
   }
 };
 
+// A wide tile asks for what is packed next every so many steps of the reduction.
+inline constexpr std::size_t ahead_steps = 16;
+
 // What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds,
 // in the rows [row_begin, row_end), over one reduction block.
 template <class T>
 struct sliver {
   const product<T>* whole = nullptr;
-  const T* a = nullptr; // op(a)(0, first of the block)
+  const T* a = nullptr; // op(a)(row_begin, first of the block), rows a_row apart, steps of the reduction a_step
+  std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
   std::size_t depth = 0; // length of the block
@@ -53,6 +57,10 @@ struct sliver {
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
+  // What is packed next: a wide tile asks for `ahead_rows` rows of it every 16 steps, so that they are in the second-level
+  // cache by then.
+  const T* ahead = nullptr;
+  std::size_t ahead_lines = 0;
   // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
   // of a tile in registers that there are not.
   T* before = nullptr;
