@@ -134,3 +134,4 @@ bool bench_mlp(const request&);
 bool bench_chain(const request&);
 bool bench_ddp(const request&);
 bool bench_machine(const request&);
+bool bench_products(const request&);
