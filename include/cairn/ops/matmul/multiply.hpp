@@ -38,7 +38,7 @@ struct rectangle {
 // place takes up to three times as long, and for several reduction blocks.
 //
 // Rejected after measurements on a Xeon with a slow third-level cache: to pack one sliver of b at a time beside panels that
-// stay in the second-level cache, copied bit by bit between tiles and asked for before (0.81 to 0.96 of the speed: 192 bytes a
+// stay in the second-level cache, copied row by row between tiles and asked for before (0.81 to 0.96 of the speed: 192 bytes a
 // page); tiles of one chain, so that b stays in the first-level cache (0.95).
 //
 // Nothing here changes a bit of the result: that only the reduction block does.
