@@ -146,3 +146,4 @@ bool bench_ping(const request&);
 bool bench_ping_mpi(const request&);
 bool bench_predict(const request&);
 bool bench_machine(const request&);
+bool bench_products(const request&);

@@ -224,7 +224,7 @@ def main():
            "that a step needs beyond parameters, optimizer state and batch. Gradients count in it, as in the peer's: Cairn "
            "has all of them for the whole step, or a layer's at a time if the update is fused; PyTorch makes them while it "
            "frees activations, and keeps them. It has no fused update and is shown with its ordinary one. Cairn's packing scratch, "
-           "1 MiB a thread, is left out, and so are the buffers inside the peer's products.\n",
+           "4 MiB a thread of which small products touch little, is left out, and so are the buffers inside the peer's products.\n",
            "## One rank\n"]
     rows = []
     for name, _, target in chosen:

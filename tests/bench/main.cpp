@@ -14,6 +14,7 @@ int usage(const char* fault) {
   std::fprintf(stderr,
                "bench: %s\n"
                "  machine                                  what a core reaches\n"
+               "  products                                 every form of a product, on cubes and the layers' sizes\n"
                "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
                "  mlp\n"
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
@@ -66,6 +67,7 @@ int main(int count, char** words) {
     if (asked.workload == "ping") known = bench_ping(asked);
     if (asked.workload == "predict") known = bench_predict(asked);
     if (asked.workload == "machine") known = bench_machine(asked);
+    if (asked.workload == "products") known = bench_products(asked);
     if (!known) return usage("this workload, or this size of it, is not compiled in");
   } catch (const std::logic_error& fault) { // of stoul and stod
     return usage((std::string("not a number for ") + fault.what()).c_str());

@@ -90,7 +90,7 @@ public:
   static constexpr bool shares_memory = true;
 
   // What every thread has for packing and partial results during one op.
-  static constexpr std::size_t scratch_bytes = 1_MiB;
+  static constexpr std::size_t scratch_bytes = 4_MiB;
 
   explicit queue(std::size_t threads)
       : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),

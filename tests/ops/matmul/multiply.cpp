@@ -11,6 +11,10 @@
 using namespace cairn;
 using namespace matmul_case;
 
+namespace {
+constexpr double nothing = 0; // its address says that there is an addend
+}
+
 // Extents at which a rectangle is walked in several pieces.
 TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks, b packed in pieces", T, float, double) {
   cpu device({.threads = 2});
@@ -25,19 +29,58 @@ TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks
       }
 }
 
+// Rows are packed where many columns meet them; 20 columns at a time run in place. The sizes leave partial panels, groups and
+// slivers, and with an addend several chunks of rows.
+TEST_CASE("matmul: packed rows and columns give the bits that they give in place") {
+  cpu device;
+  for (const instruction_set isa : sets())
+    for (const transpose form : forms)
+      for (const auto& [m, n, k] : {detail::product_size{259, 403, 330}, {525, 131, 1300}})
+        for (const unsigned which : {0U, unsigned{with_addend}}) {
+          one_product<float> whole(m, n, k, form);
+          one_product<float> parts = whole;
+          whole.multiply(device.compute(), isa, which);
+          for (std::size_t begin = 0; begin < n; begin += 20) {
+            const std::size_t end = std::min(n, begin + 20);
+            const matrix<float> b = form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
+            epilogue<float> then;
+            if (which != 0) then.addend = parts.addend.columns_of(begin, end);
+            detail::multiply_on(device.compute(), isa,
+                                detail::product<float>(parts.c.columns_of(begin, end), parts.a.view(), b, form, then));
+          }
+          CHECK_MESSAGE(same_bits(parts.c.numbers, whole.c.numbers), name(whole, isa, which));
+        }
+}
+
 TEST_CASE("matmul: the pieces fit into the scratch") {
   const std::size_t room = cpu::queue::scratch_bytes / sizeof(double);
-  for (const std::size_t m : {1U, 64U, 1024U, 100000U})
-    for (const std::size_t n : {1U, 100U, 5000U})
-      for (const std::size_t k : {0U, 1U, 100U, 1024U, 1025U, 20000U}) {
-        detail::product<double> whole({}, {}, {}, transpose::second, {}); // only its extents are looked at
-        whole.size = {m, n, k};
-        const auto by = detail::choose_blocking<detail::plain_kernels<double>>(whole, {0, m, 0, n}, room);
-        REQUIRE(by.rows >= 1);
-        REQUIRE(by.columns >= 1);
-        if (k > by.block) {
-          CHECK(by.block * by.columns <= room / 4 * 3);
-          CHECK(by.rows * by.columns <= room / 4);
-        } else if (by.pack) CHECK(by.block * by.columns <= room);
-      }
+  std::size_t packed = 0;
+  for (const transpose form : forms)
+    for (const double* const addend : {static_cast<const double*>(nullptr), static_cast<const double*>(&nothing)})
+      for (const std::size_t m : {1U, 64U, 1024U, 100000U})
+        for (const std::size_t n : {1U, 100U, 5000U})
+          for (const std::size_t k : {0U, 1U, 100U, 1024U, 1025U, 20000U}) {
+            detail::product<double> whole({}, {}, {}, form, {}); // only its extents are looked at
+            whole.size = {m, n, k};
+            whole.then.addend.data = addend;
+            whole.a_row = form == transpose::first ? 1 : k;
+            whole.a_step = form == transpose::first ? m : 1;
+            whole.b_step = form == transpose::second ? 1 : n;
+            whole.b_column = form == transpose::second ? k : 1;
+            const auto by = detail::choose_blocking<detail::plain_kernels<double>>(whole, {0, m, 0, n}, room);
+            REQUIRE(by.rows >= 1);
+            REQUIRE(by.columns >= 1);
+            CHECK(by.carry_in_c == (k > by.block && addend == nullptr));
+            const bool apart = k > by.block && !by.carry_in_c;
+            if (by.pack_rows) {
+              ++packed;
+              CHECK(by.rows % detail::panel_rows == 0);
+              CHECK(by.group * by.block + by.rows / detail::panel_rows * by.panel + (apart ? by.rows * by.columns : 0) <= room);
+            } else {
+              CHECK(by.carried >= 1);
+              CHECK((by.pack ? by.block * by.columns : 0) + (apart ? by.carried * by.columns : 0) <= room);
+              if (apart) CHECK(by.rows <= by.carried);
+            }
+          }
+  CHECK(packed > 10);
 }

@@ -74,15 +74,15 @@ private:
 
   template <std::size_t... I>
   [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
-    const std::size_t a_row = s.whole->a_row;
-    const T* a = s.a + row * a_row;
+    const std::size_t a_row = s.a_row;
+    const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     vector before[sizeof...(I)];
     for (std::size_t done = 0;;) {
       const std::size_t end = std::min(s.depth, done + reduction_chain);
       const bool first = done == 0;
       ((sums[I] = vector{}), ...);
-      for (; done < end; ++done, a += s.whole->a_step, b += s.b_step) {
+      for (; done < end; ++done, a += s.a_step, b += s.b_step) {
         const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
                                  plain_vector<T>::load(b + 2 * width)};
         ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);

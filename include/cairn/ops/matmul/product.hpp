@@ -37,22 +37,30 @@ struct product {
   }
 };
 
+// A wide tile asks for what comes next every so many steps of the reduction: all at once it would take the buffers through
+// which b arrives.
+inline constexpr std::size_t ahead_steps = 16;
+
 // What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds,
 // in the rows [row_begin, row_end), over one reduction block.
 template <class T>
 struct sliver {
   const product<T>* whole = nullptr;
-  const T* a = nullptr; // op(a)(0, first of the block)
+  const T* a = nullptr; // op(a)(row_begin, first of the block), rows a_row apart, steps of the reduction a_step
+  std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
-  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row +
-  // j]. They are not kept in c itself, for the epilogue's addend may be c.
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]: in c
+  // itself, but for an epilogue with an addend, which may be c.
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
+  // Elements that are read next: a wide tile asks for so many cache lines of them every ahead_steps steps.
+  const T* ahead = nullptr;
+  std::size_t ahead_lines = 0;
   // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
   // of a tile in registers that there are not.
   T* before = nullptr;

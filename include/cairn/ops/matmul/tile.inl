@@ -36,10 +36,11 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.whole->a_row;
-    const std::size_t a_step = s.whole->a_step;
-    const T* a = s.a + row * a_row;
+    const std::size_t a_row = s.a_row;
+    const std::size_t a_step = s.a_step;
+    const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
+    const T* ahead = s.ahead;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -53,6 +54,17 @@ struct CAIRN_TILE {
           step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
+        }
+      }
+      if constexpr (Rows >= 4 && Columns == 3) {
+        for (; left >= ahead_steps; left -= ahead_steps) {
+          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
+          for (std::size_t i = 0; i < ahead_steps; i += 2) {
+            step(sums, a, a_row, b, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            a += 2 * a_step;
+            b += 2 * s.b_step;
+          }
         }
       }
       if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
