@@ -5663,7 +5663,7 @@ public:
   static constexpr bool shares_memory = true;
 
   // What every thread has for packing and partial results during one op.
-  static constexpr std::size_t scratch_bytes = 1_MiB;
+  static constexpr std::size_t scratch_bytes = 4_MiB;
 
   explicit queue(std::size_t threads)
       : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
@@ -9813,22 +9813,30 @@ struct product {
   }
 };
 
+// A wide tile asks for what comes next every so many steps of the reduction: all at once it would take the buffers through
+// which b arrives.
+inline constexpr std::size_t ahead_steps = 16;
+
 // What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds,
 // in the rows [row_begin, row_end), over one reduction block.
 template <class T>
 struct sliver {
   const product<T>* whole = nullptr;
-  const T* a = nullptr; // op(a)(0, first of the block)
+  const T* a = nullptr; // op(a)(row_begin, first of the block), rows a_row apart, steps of the reduction a_step
+  std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
   std::size_t b_step = 0;
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
-  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row +
-  // j]. They are not kept in c itself, for the epilogue's addend may be c.
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]: in c
+  // itself, but for an epilogue with an addend, which may be c.
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
+  // Elements that are read next: a wide tile asks for so many cache lines of them every ahead_steps steps.
+  const T* ahead = nullptr;
+  std::size_t ahead_lines = 0;
   // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
   // of a tile in registers that there are not.
   T* before = nullptr;
@@ -10396,10 +10404,11 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.whole->a_row;
-    const std::size_t a_step = s.whole->a_step;
-    const T* a = s.a + row * a_row;
+    const std::size_t a_row = s.a_row;
+    const std::size_t a_step = s.a_step;
+    const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
+    const T* ahead = s.ahead;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -10413,6 +10422,17 @@ struct CAIRN_TILE {
           step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
+        }
+      }
+      if constexpr (Rows >= 4 && Columns == 3) {
+        for (; left >= ahead_steps; left -= ahead_steps) {
+          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
+          for (std::size_t i = 0; i < ahead_steps; i += 2) {
+            step(sums, a, a_row, b, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            a += 2 * a_step;
+            b += 2 * s.b_step;
+          }
         }
       }
       if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
@@ -10879,10 +10899,11 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.whole->a_row;
-    const std::size_t a_step = s.whole->a_step;
-    const T* a = s.a + row * a_row;
+    const std::size_t a_row = s.a_row;
+    const std::size_t a_step = s.a_step;
+    const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
+    const T* ahead = s.ahead;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -10896,6 +10917,17 @@ struct CAIRN_TILE {
           step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
           a += 4 * a_step;
           b += 4 * s.b_step;
+        }
+      }
+      if constexpr (Rows >= 4 && Columns == 3) {
+        for (; left >= ahead_steps; left -= ahead_steps) {
+          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
+          for (std::size_t i = 0; i < ahead_steps; i += 2) {
+            step(sums, a, a_row, b, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            a += 2 * a_step;
+            b += 2 * s.b_step;
+          }
         }
       }
       if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
@@ -11057,58 +11089,122 @@ struct rectangle {
   std::size_t column_begin = 0, column_end = 0;
 };
 
-// How a rectangle is walked.
+// How a rectangle is walked. There are two ways.
 //
-// A sliver of b, as wide as one set of registers, meets all rows of a that fit into the second-level cache
-// before the next sliver comes. a is never packed: its elements are filled into registers one at a time, which
-// works for rows and columns alike, and a tile of 8 rows reads 8 streams, no more than a first-level cache
-// has ways. b is packed
+// In place: a sliver of b, as wide as one set of registers, meets all rows of a that fit into the second-level cache before
+// the next sliver comes. a is read where it lies: its elements are filled into registers one at a time, which works for rows
+// and columns alike. b is packed
 //   - if it is to be transposed: a register wants neighbours in a row of op(b);
 //   - if it is large and there are enough rows to pay for it: a stride of a page costs an address translation
 //     a step.
 // Small products therefore run on the operands where they lie. Keeping the weights packed for a whole step
 // was rejected: it would need memory that the plan does not know of.
 //
+// Packed: all rows of a that fit into the scratch are packed first, in panels of 8, then b, so many columns at a time that
+// they stay in the second-level cache; every panel meets all of them and comes from the third-level cache in one stream.
+// So each number is copied once or a few times, and columns of a, which are pages apart and share the sets of a
+// cache if their distance is a power of two, are read in whole cache lines. It is for a transposed first operand, which in
+// place takes up to three times as long, and for several reduction blocks.
+//
+// Rejected after measurements on a Xeon with a slow third-level cache: to pack one sliver of b at a time beside panels that
+// stay in the second-level cache, copied row by row between tiles and asked for before (0.81 to 0.96 of the speed: 192 bytes a
+// page); tiles of one chain, so that b stays in the first-level cache (0.95).
+//
 // Nothing here changes a bit of the result: that only the reduction block does.
 struct blocking {
   std::size_t block = 0;   // of the reduction
-  std::size_t rows = 0;    // of a at a time: they stay in the second-level cache while the slivers pass
-  std::size_t columns = 0; // of b packed at a time
-  bool pack = false;
+  std::size_t rows = 0;    // of a at a time: packed, or in the second-level cache while the slivers pass
+  std::size_t columns = 0; // of c at a time; in place: of b packed at a time
+  bool pack = false;       // b
+  bool pack_rows = false;  // a too: the second way
+  std::size_t group = 0;   // the second way: columns of b packed at a time
+  std::size_t panel = 0;   // the second way: elements from one packed panel to the next; a cache line more than it has
+  // Several blocks: the sums of those before wait in c itself. If an addend may be c they wait in the scratch, for the rows
+  // [first, first + carried) and `columns` columns at a time.
+  bool carry_in_c = false;
+  std::size_t carried = 0;
 };
 
-// `scratch` is in elements. A packed piece and the rows of a together take less than a second-level cache;
-// the limits are not tight, for a tile needs 8 bytes of b a cycle and that cache gives 32.
+inline constexpr std::size_t panel_rows = 8;
+
+// `scratch` is in elements. What is packed of b and the rows of a beside it together take less than a second-level cache;
+// the limits are not tight, for a tile needs 16 bytes of b a cycle and that cache gives 32 or more.
 template <class Kernels, class T>
 blocking choose_blocking(const product<T>& whole, const rectangle& part, std::size_t scratch) {
-  constexpr std::size_t cached = 256 * 1024 / sizeof(T); // a quarter of a usual second-level cache
+  constexpr std::size_t cached = 256 * 1024 / sizeof(T); // an eighth to a quarter of a usual second-level cache
+  constexpr std::size_t widest = Kernels::widest;
   const std::size_t rows = part.row_end - part.row_begin;
   const std::size_t columns = part.column_end - part.column_begin;
   const std::size_t k = whole.size.k;
+  const auto slivers = [](std::size_t of) { return std::max<std::size_t>(1, of / widest) * widest; };
   blocking by;
   by.block = reduction_block(k);
   const std::size_t depth = std::max<std::size_t>(by.block, 1);
-  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
-  by.pack = whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8);
-  if (k > by.block) {
-    // Three quarters of the scratch for b, one for the sums of the blocks so far.
-    by.columns = std::max(scratch * 3 / 4 / depth / Kernels::widest, std::size_t{1}) * Kernels::widest;
-    by.rows = std::max<std::size_t>(8, scratch / 4 / by.columns / 8 * 8);
-  } else {
-    // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level
-    // cache.
-    if (!by.pack) by.columns = columns;
-    else if (rows <= by.rows) by.columns = Kernels::widest;
-    else by.columns = std::max(2 * cached / depth / Kernels::widest, std::size_t{1}) * Kernels::widest;
+  const bool carries = k > by.block;
+  by.carry_in_c = carries && whole.then.addend.data == nullptr;
+  const bool apart = carries && !by.carry_in_c;
+  // Columns of a pay for being packed if they lie far apart and meet many columns of b; rows only if there are many.
+  by.pack_rows =
+      columns >= 2 * widest &&
+      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
+  if (by.pack_rows) {
+    by.pack = true;
+    by.panel = panel_rows * depth + 64 / sizeof(T);
+    // 768 bytes of a row at least: fewer would not be worth the address translation.
+    by.group = std::min(slivers(std::max(2 * cached / depth, 768 / sizeof(T))), slivers(columns + widest - 1));
+    const std::size_t left = scratch - by.group * depth;
+    const std::size_t fit = std::max<std::size_t>(1, left / (apart ? 2 : 1) / by.panel) * panel_rows;
+    const std::size_t chunks = (rows + fit - 1) / fit;
+    by.rows = ((rows + chunks - 1) / chunks + panel_rows - 1) / panel_rows * panel_rows;
+    by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
+    return by;
   }
+  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
+  by.carried = std::max<std::size_t>(1, rows);
+  by.pack =
+      whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
+  if (apart) {
+    // Three quarters of a MiB for b, one for the sums of the blocks so far.
+    by.columns = slivers(3 * cached / depth);
+    by.carried = std::max<std::size_t>(8, cached / by.columns / 8 * 8);
+    by.rows = std::min(by.rows, by.carried);
+  } else if (!by.pack) by.columns = columns;
+  // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level cache.
+  else if (rows <= by.rows) by.columns = widest;
+  else by.columns = slivers(2 * cached / depth);
   return by;
 }
 
-// Packs the columns of b that `s` names, over its block.
+// Packs columns [begin, end) of op(b), over [p, p + depth) of the reduction, sliver behind sliver.
 template <class Kernels, class T>
-void pack_sliver(const product<T>& whole, const sliver<T>& s, T* to, const T* from) {
-  if (whole.b_column == 1) Kernels::pack(to, s.b_step, from, whole.b_step, s.columns, s.depth);
-  else Kernels::pack_transposed(to, s.b_step, from, whole.b_column, s.columns, s.depth);
+void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to) {
+  const bool turned = whole.b_column != 1;
+  const std::size_t piece = turned ? depth : 8; // rows at a time, so that a page is left only when its part is done
+  for (std::size_t q = 0; q < depth; q += piece)
+    for (std::size_t j = begin, columns = 0; j < end; j += columns) {
+      columns = Kernels::sliver_columns(end - j);
+      const std::size_t width = Kernels::packed_width(columns);
+      T* const at = to + (j - begin) * depth + q * width;
+      const T* const from = whole.b + (p + q) * whole.b_step + j * whole.b_column;
+      if (turned) Kernels::pack_transposed(at, width, from, whole.b_column, columns, depth);
+      else Kernels::pack(at, width, from, whole.b_step, columns, std::min(piece, depth - q));
+    }
+}
+
+// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel lies at [q * panel_rows + i].
+template <class Kernels, class T>
+void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
+                 std::size_t panel) {
+  const bool turned = whole.a_row != 1;
+  const std::size_t piece = turned ? depth : 8;
+  for (std::size_t q = 0; q < depth; q += piece)
+    for (std::size_t i = begin; i < end; i += panel_rows) {
+      T* const at = to + (i - begin) / panel_rows * panel + q * panel_rows;
+      const T* const from = whole.a + i * whole.a_row + (p + q) * whole.a_step;
+      const std::size_t rows = std::min(panel_rows, end - i);
+      if (turned) Kernels::pack_transposed(at, panel_rows, from, whole.a_row, rows, depth);
+      else Kernels::pack(at, panel_rows, from, whole.a_step, rows, std::min(piece, depth - q));
+    }
 }
 
 // The sums of rows of op(a), in chains: see sums.hpp.
@@ -11131,56 +11227,122 @@ void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_en
   }
 }
 
-// Computes one rectangle of c.
+// Computes one rectangle of c from packed operands.
 //
-// The loops from outside in: columns of b that fit packed, rows of a that fit the cache, blocks of the
-// reduction in ascending order, slivers. With several blocks the sums so far wait in the last quarter of the
-// scratch.
+// The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks wait in the scratch), blocks
+// of the reduction in ascending order, columns of b that fit packed, panels, slivers.
 template <class Kernels, class T>
-void multiply(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
+void multiply_packed(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
   const std::size_t k = whole.size.k;
-  const std::size_t room = scratch.size() / sizeof(T);
-  const blocking by = choose_blocking<Kernels>(whole, part, room);
-  const bool carries = k > by.block;
-  T* const packed = reinterpret_cast<T*>(scratch.data());
-  T* const carry = packed + room / 4 * 3;
+  T* const packed_b = scratch;
+  T* const packed_a = packed_b + by.group * by.block;
+  T* const carry = packed_a + by.rows / panel_rows * by.panel;
 
   alignas(64) T before[tile_bytes / sizeof(T)];
   sliver<T> s;
   s.whole = &whole;
   s.before = before;
-  s.carry_row = by.columns;
+  s.a_row = 1;
+  s.a_step = panel_rows;
+  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  for (std::size_t i0 = part.row_begin; i0 < part.row_end; i0 += by.rows) {
+    const std::size_t i1 = std::min(part.row_end, i0 + by.rows);
+    for (std::size_t c0 = part.column_begin; c0 < part.column_end; c0 += by.columns) {
+      const std::size_t c1 = std::min(part.column_end, c0 + by.columns);
+      for (std::size_t p = 0; p < k; p += s.depth) {
+        s.depth = std::min(by.block, k - p);
+        s.reads_carry = p != 0;
+        s.writes_carry = p + s.depth < k;
+        pack_panels<Kernels>(whole, i0, i1, p, s.depth, packed_a, by.panel);
+        for (std::size_t j0 = c0; j0 < c1; j0 += by.group) {
+          const std::size_t j1 = std::min(c1, j0 + by.group);
+          pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed_b);
+          // The slivers together ask for the next panel.
+          s.ahead_lines = (panel_rows * sizeof(T) * ahead_steps / 64 * Kernels::widest + j1 - j0 - 1) / (j1 - j0);
+          const std::size_t asked = s.depth / ahead_steps * s.ahead_lines * (64 / sizeof(T));
+          for (s.row_begin = i0; s.row_begin < i1; s.row_begin = s.row_end) {
+            s.row_end = std::min(i1, s.row_begin + panel_rows);
+            s.a = packed_a + (s.row_begin - i0) / panel_rows * by.panel;
+            const T* const next = s.row_end < i1 ? s.a + by.panel : s.a;
+            for (std::size_t j = j0; j < j1; j += s.columns) {
+              s.column = j;
+              s.columns = Kernels::sliver_columns(j1 - j);
+              s.b = packed_b + (j - j0) * s.depth;
+              s.b_step = Kernels::packed_width(s.columns);
+              s.ahead = next + std::min((j - j0) / Kernels::widest * asked, by.panel);
+              if (by.carry_in_c) s.carry = &whole.c(s.row_begin, j);
+              else if (k > by.block) s.carry = carry + (s.row_begin - i0) * s.carry_row + (j - c0);
+              Kernels::rows(s);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Computes one rectangle of c from operands where they lie, or from packed columns of b.
+//
+// The loops from outside in: columns of b that fit packed, rows whose sums are carried (all, unless these wait in the
+// scratch), blocks of the reduction in ascending order, rows of a that fit the cache, slivers.
+template <class Kernels, class T>
+void multiply_in_place(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
+  const std::size_t k = whole.size.k;
+  T* const packed = scratch;
+  T* const carry = packed + by.columns * by.block;
+
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.a_row = whole.a_row;
+  s.a_step = whole.a_step;
+  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
   for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
     const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
-    for (std::size_t i0 = part.row_begin; i0 < part.row_end; i0 += by.rows) {
-      s.row_begin = i0;
-      s.row_end = std::min(part.row_end, i0 + by.rows);
-      const bool fresh = i0 == part.row_begin || carries; // else b lies packed from the rows before
+    for (std::size_t first = part.row_begin; first < part.row_end; first += by.carried) {
+      const std::size_t last = std::min(part.row_end, first + by.carried);
       std::size_t p = 0;
       do { // at least once: the product over nothing is zero
         s.depth = std::min(by.block, k - p);
-        s.a = whole.a + p * whole.a_step;
         s.reads_carry = p != 0;
         s.writes_carry = p + s.depth < k;
-        for (std::size_t j = j0; j < j1; j += s.columns) {
-          s.column = j;
-          s.columns = Kernels::sliver_columns(j1 - j);
-          s.carry = carries ? carry + (j - j0) : nullptr;
-          s.b = whole.b + p * whole.b_step + j * whole.b_column;
-          s.b_step = whole.b_step;
-          // One column of b is its own transpose.
-          if ((by.pack && s.columns > 1) || Kernels::must_pack(s.columns)) {
-            T* const to = packed + (by.pack ? (j - j0) * s.depth : 0);
-            s.b_step = Kernels::packed_width(s.columns);
-            if (fresh || !by.pack) pack_sliver<Kernels>(whole, s, to, s.b);
-            s.b = to;
+        for (std::size_t i0 = first; i0 < last; i0 += by.rows) {
+          s.row_begin = i0;
+          s.row_end = std::min(last, i0 + by.rows);
+          s.a = whole.a + i0 * whole.a_row + p * whole.a_step;
+          const bool fresh = i0 == first; // else b lies packed from the rows before
+          if (fresh && by.pack && whole.b_column == 1) pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed);
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.column = j;
+            s.columns = Kernels::sliver_columns(j1 - j);
+            s.b = whole.b + p * whole.b_step + j * whole.b_column;
+            s.b_step = whole.b_step;
+            // One column of b is its own transpose.
+            if ((by.pack && (s.columns > 1 || whole.b_column == 1)) || Kernels::must_pack(s.columns)) {
+              T* const to = packed + (by.pack ? (j - j0) * s.depth : 0);
+              if (!by.pack || (fresh && whole.b_column != 1)) pack_columns<Kernels>(whole, j, j + s.columns, p, s.depth, to);
+              s.b_step = Kernels::packed_width(s.columns);
+              s.b = to;
+            }
+            if (by.carry_in_c) s.carry = &whole.c(i0, j);
+            else if (k > by.block) s.carry = carry + (i0 - first) * s.carry_row + (j - j0);
+            Kernels::rows(s);
           }
-          Kernels::rows(s);
         }
         p += s.depth;
       } while (p < k);
     }
   }
+}
+
+// Computes one rectangle of c.
+template <class Kernels, class T>
+void multiply(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  const blocking by = choose_blocking<Kernels>(whole, part, scratch.size() / sizeof(T));
+  T* const room = reinterpret_cast<T*>(scratch.data());
+  if (by.pack_rows) multiply_packed<Kernels>(whole, part, by, room);
+  else multiply_in_place<Kernels>(whole, part, by, room);
   if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
 }
 
@@ -11318,15 +11480,15 @@ private:
 
   template <std::size_t... I>
   [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
-    const std::size_t a_row = s.whole->a_row;
-    const T* a = s.a + row * a_row;
+    const std::size_t a_row = s.a_row;
+    const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     vector before[sizeof...(I)];
     for (std::size_t done = 0;;) {
       const std::size_t end = std::min(s.depth, done + reduction_chain);
       const bool first = done == 0;
       ((sums[I] = vector{}), ...);
-      for (; done < end; ++done, a += s.whole->a_step, b += s.b_step) {
+      for (; done < end; ++done, a += s.a_step, b += s.b_step) {
         const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
                                  plain_vector<T>::load(b + 2 * width)};
         ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
