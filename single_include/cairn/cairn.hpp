@@ -9914,7 +9914,8 @@ struct gathering {
 // What every thread's scratch is cut into, in elements.
 template <class T>
 struct gather_room {
-  static constexpr std::size_t whole = cpu::queue::scratch_bytes / sizeof(T);
+  static constexpr std::size_t whole = 1_MiB / sizeof(T); // of the scratch: what stays in a second-level cache
+  static_assert(whole * sizeof(T) <= cpu::queue::scratch_bytes);
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
 };
 
@@ -10021,6 +10022,8 @@ private:
     sliver<T> s;
     s.whole = &whole_;
     s.before = before;
+    s.a_row = whole_.a_row;
+    s.a_step = whole_.a_step;
     s.row_end = columns;
     T* packed = weights_;
     for (std::size_t j = from; j < to; j += s.columns) {
@@ -10239,6 +10242,8 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   sliver<T> s;
   s.whole = &whole;
   s.before = before;
+  s.a_row = whole.a_row;
+  s.a_step = whole.a_step;
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
@@ -46,7 +47,8 @@ struct gathering {
 // What every thread's scratch is cut into, in elements.
 template <class T>
 struct gather_room {
-  static constexpr std::size_t whole = cpu::queue::scratch_bytes / sizeof(T);
+  static constexpr std::size_t whole = 1_MiB / sizeof(T); // of the scratch: what stays in a second-level cache
+  static_assert(whole * sizeof(T) <= cpu::queue::scratch_bytes);
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
 };
 
@@ -153,6 +155,8 @@ private:
     sliver<T> s;
     s.whole = &whole_;
     s.before = before;
+    s.a_row = whole_.a_row;
+    s.a_step = whole_.a_step;
     s.row_end = columns;
     T* packed = weights_;
     for (std::size_t j = from; j < to; j += s.columns) {

@@ -79,6 +79,8 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   sliver<T> s;
   s.whole = &whole;
   s.before = before;
+  s.a_row = whole.a_row;
+  s.a_step = whole.a_step;
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;
