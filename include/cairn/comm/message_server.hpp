@@ -277,8 +277,8 @@ private:
       }
     out.this_rank_follows = own.follows;
     news_.settle(out.late.empty() ? farewell : std::chrono::milliseconds(10));
-    for (other_rank& one : others_)
-      if (!one.failed) one.calls = ~std::uint64_t{0}; // another run may follow
+    for (other_rank& one : others_) // another run may follow, and be over already on a rank
+      if (!one.failed) one.calls = one.runs > runs_ ? one.left->calls : ~std::uint64_t{0};
     left_at_.reset();
     board_.outcome_ = out;
     board_.leaving_.reset();
@@ -301,13 +301,23 @@ private:
   bool all_taken() const {
     return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
   }
+  // By the steady clock, where the C library can: one that is set back would make a nap long.
   void sleep_for(std::chrono::nanoseconds time) {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 30)
+    const auto until = time_after(CLOCK_MONOTONIC, time);
+    static_cast<void>(::sem_clockwait(&board_.bell_, CLOCK_MONOTONIC, &until));
+#else
+    const auto until = time_after(CLOCK_REALTIME, time);
+    static_cast<void>(::sem_timedwait(&board_.bell_, &until));
+#endif
+  }
+  static std::timespec time_after(clockid_t of, std::chrono::nanoseconds time) {
     std::timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
+    ::clock_gettime(of, &until);
     const std::int64_t nanoseconds = until.tv_nsec + time.count();
     until.tv_sec += static_cast<std::time_t>(nanoseconds / 1'000'000'000);
     until.tv_nsec = static_cast<decltype(until.tv_nsec)>(nanoseconds % 1'000'000'000);
-    static_cast<void>(::sem_timedwait(&board_.bell_, &until));
+    return until;
   }
 
   message_board& board_;
