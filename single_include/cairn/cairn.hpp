@@ -16484,12 +16484,24 @@ concept layer = requires(const arguments& in) {
 
 namespace cairn {
 
+namespace detail {
+
+struct adaptive_avg_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "AdaptiveAvgPool2d: it makes an image of at least one pixel; write AdaptiveAvgPool2d<1>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace detail
+
 // An image of any extents as one of Height by Width, each element the mean of its part, channel by channel, as
 // torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
 template <std::size_t Height, std::size_t Width = Height>
-struct AdaptiveAvgPool2d {
-  static_assert(Height > 0 && Width > 0,
-                "AdaptiveAvgPool2d: it makes an image of at least one pixel; write AdaptiveAvgPool2d<1>");
+struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
+  static constexpr bool options_are_right = Height > 0 && Width > 0;
 
   static constexpr reads backward_reads = reads::nothing;
 
@@ -16571,6 +16583,7 @@ struct window_options {
     number = number == 0 ? 1 : number;
   }
   constexpr bool has(unsigned option) const { return (given & option) != 0; }
+  constexpr bool are_right() const { return !has_other && twice == 0 && !has_zero; }
   constexpr bool pads_at_most_half() const {
     return 2 * over.y.padding <= over.y.extent() && 2 * over.x.padding <= over.x.extent();
   }
@@ -16641,22 +16654,36 @@ constexpr window_options options_of(std::size_t kernel, [[maybe_unused]] unsigne
 
 namespace cairn {
 
+namespace detail {
+
+struct avg_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(!Layer::options.has_other,
+                  "AvgPool2d: its options are stride<>, padding<>, kernel_width<>, ceil_mode and "
+                  "no_count_include_pad, behind the size of the kernel; write AvgPool2d<3, stride<2>>");
+    static_assert(Layer::options.twice == 0, "AvgPool2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "AvgPool2d: kernel and stride are at least 1; only padding may be 0");
+    static_assert(Layer::options.pads_at_most_half(),
+                  "AvgPool2d: there is more padding than half of a window, which may then see nothing "
+                  "else; write AvgPool2d<3, padding<1>>");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
 // stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding counts
 // as zeros unless the last is given. torch's divisor_override is left out.
 template <std::size_t Kernel, class... Options>
-struct AvgPool2d {
+struct AvgPool2d : detail::avg_pool2d_message {
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::kernel_width_option |
                                          detail::ceil_mode_option | detail::no_count_include_pad_option,
                                      true);
-  static_assert(!options.has_other, "AvgPool2d: its options are stride<>, padding<>, kernel_width<>, ceil_mode and "
-                                    "no_count_include_pad, behind the size of the kernel; write AvgPool2d<3, stride<2>>");
-  static_assert(options.twice == 0, "AvgPool2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "AvgPool2d: kernel and stride are at least 1; only padding may be 0");
-  static_assert(options.pads_at_most_half(), "AvgPool2d: there is more padding than half of a window, which may then see nothing "
-                                             "else; write AvgPool2d<3, padding<1>>");
+  static constexpr bool options_are_right = options.are_right() && options.pads_at_most_half();
 
   static constexpr reads backward_reads = reads::nothing;
 
@@ -16907,12 +16934,16 @@ template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
+// A layer may say that its template arguments mean nothing: then right<L>() of it has a static_assert that fails.
+template <class L>
+concept right_options = !requires { L::options_are_right; } || requires { requires L::options_are_right; };
+
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
-                      right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> &&
-                      right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
-                      right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
+concept right_layer = right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
+                      right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
+                      right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> &&
+                      right_adds<L> && right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
 } // namespace detail
 
@@ -16938,6 +16969,7 @@ struct layer_message {
                   "Sequential: this type is no layer, block or network: a layer has at least outputs(arguments), "
                   "backward_reads, forward and backward; see checked_layer<type>");
     if constexpr (none || right_layer<L>) return !none;
+    else if constexpr (!right_options<L>) return L::template right<L>();
     else if constexpr (!right_outputs<L>)
       static_assert(is_right<Checked>, "layer: outputs is missing or has another signature, expected "
                                        "static constexpr tensor_list outputs(const arguments& in); see "
@@ -16992,6 +17024,26 @@ struct checked_layer : layer_message {
 
 namespace cairn {
 
+namespace detail {
+
+struct conv2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::in_channels > 0 && Layer::out_channels > 0,
+                  "Conv2d: it needs at least one channel in and out; write Conv2d<In, Out, Kernel>");
+    static_assert(!Layer::options.has_other,
+                  "Conv2d: its options are stride<>, padding<>, dilation<>, kernel_width<>, groups<> and "
+                  "no_bias, behind the size of the kernel; write Conv2d<In, Out, 3, stride<2>, padding<1>>");
+    static_assert(Layer::options.twice == 0, "Conv2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "Conv2d: kernel, stride, dilation and groups are at least 1; only padding may be 0");
+    static_assert(Layer::in_channels % Layer::options.groups == 0 && Layer::out_channels % Layer::options.groups == 0,
+                  "Conv2d: groups<> divides the channels, and must be a divisor of In and of Out");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The convolution of images with In channels to images with Out channels, as torch.nn.Conv2d(In, Out, Kernel). Images lie as
 // (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
 // is treated differently; kernel_width<5>, groups<4>, no_bias.
@@ -16999,22 +17051,17 @@ namespace cairn {
 // The weight lies as (Out, height, width, In / groups); files have it as torch does, as (Out, In / groups, height, width). Weight
 // and bias start uniform in +-1 / sqrt(height x width x In / groups), which is torch's kaiming_uniform with a = sqrt 5.
 //
-// A ReLU after it and a sum with another branch are done by the convolution itself, on numbers still in registers; likewise the
-// derivative of a ReLU before it.
+// A ReLU after it, a sum with another branch, and the derivative of a ReLU before it are done on numbers still in registers.
 template <std::size_t In, std::size_t Out, std::size_t Kernel, class... Options>
-struct Conv2d {
+struct Conv2d : detail::conv2d_message {
+  static constexpr std::size_t in_channels = In, out_channels = Out;
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::dilation_option |
                                          detail::kernel_width_option | detail::groups_option | detail::no_bias_option,
                                      false);
-  static_assert(In > 0 && Out > 0, "Conv2d: it needs at least one channel in and out; write Conv2d<In, Out, Kernel>");
-  static_assert(!options.has_other, "Conv2d: its options are stride<>, padding<>, dilation<>, kernel_width<>, groups<> and "
-                                    "no_bias, behind the size of the kernel; write Conv2d<In, Out, 3, stride<2>, padding<1>>");
-  static_assert(options.twice == 0, "Conv2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "Conv2d: kernel, stride, dilation and groups are at least 1; only padding may be 0");
-  static_assert(In % options.groups == 0 && Out % options.groups == 0,
-                "Conv2d: groups<> divides the channels, and must be a divisor of In and of Out");
+  static constexpr bool options_are_right =
+      options.are_right() && In > 0 && Out > 0 && In % options.groups == 0 && Out % options.groups == 0;
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool fuses = true;
@@ -18046,16 +18093,30 @@ std::string gradient_fault(const tensor_list& inputs, const tensor_list& constan
 
 namespace cairn {
 
+namespace detail {
+
+struct group_norm_message {
+  template <class Layer>
+  static constexpr bool right() {
+    constexpr std::size_t groups = Layer::groups, channels = Layer::channels;
+    static_assert(groups > 0 && channels > 0,
+                  "GroupNorm: it needs at least one group and one channel; write GroupNorm<Groups, Channels>");
+    static_assert(groups == 0 || channels % groups == 0,
+                  "GroupNorm: the groups divide the channels, and their number must be a divisor; write GroupNorm<8, 64>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace detail
+
 // Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias by
 // channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many pixels
 // as rows. The weight starts as ones, the bias as zeros. GroupNorm<1, C> normalizes a sample as a whole, GroupNorm<C, C> each
 // channel by itself.
 template <std::size_t Groups, std::size_t Channels, auto Eps = fraction{1, 100000}>
-struct GroupNorm {
-  static_assert(Groups > 0 && Channels > 0, "GroupNorm: it needs at least one group and one channel; write GroupNorm<Groups, "
-                                            "Channels>");
-  static_assert(Groups == 0 || Channels % Groups == 0,
-                "GroupNorm: the groups divide the channels, and their number must be a divisor; write GroupNorm<8, 64>");
+struct GroupNorm : detail::group_norm_message {
+  static constexpr std::size_t groups = Groups, channels = Channels;
+  static constexpr bool options_are_right = Groups > 0 && Channels > 0 && Channels % (Groups > 0 ? Groups : 1) == 0;
 
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr reads backward_reads = reads::input;
@@ -18296,24 +18357,38 @@ private:
 
 namespace cairn {
 
+namespace detail {
+
+struct max_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(!Layer::options.has_other,
+                  "MaxPool2d: its options are stride<>, padding<>, dilation<>, kernel_width<> and ceil_mode, "
+                  "behind the size of the kernel; write MaxPool2d<3, stride<2>, padding<1>>");
+    static_assert(Layer::options.twice == 0, "MaxPool2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "MaxPool2d: kernel, stride and dilation are at least 1; only padding may be 0");
+    static_assert(Layer::options.pads_at_most_half(),
+                  "MaxPool2d: there is more padding than half of a window, which may then see nothing "
+                  "else; write MaxPool2d<3, padding<1>>");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
 // if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
 //
 // Of several equal elements the first has the gradient, as in torch. Backward looks for them once more in the input, which the
 // ReLU before it usually has stored anyway; torch stores an index of 8 bytes for each output.
 template <std::size_t Kernel, class... Options>
-struct MaxPool2d {
+struct MaxPool2d : detail::max_pool2d_message {
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::dilation_option |
                                          detail::kernel_width_option | detail::ceil_mode_option,
                                      true);
-  static_assert(!options.has_other, "MaxPool2d: its options are stride<>, padding<>, dilation<>, kernel_width<> and ceil_mode, "
-                                    "behind the size of the kernel; write MaxPool2d<3, stride<2>, padding<1>>");
-  static_assert(options.twice == 0, "MaxPool2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "MaxPool2d: kernel, stride and dilation are at least 1; only padding may be 0");
-  static_assert(options.pads_at_most_half(), "MaxPool2d: there is more padding than half of a window, which may then see nothing "
-                                             "else; write MaxPool2d<3, padding<1>>");
+  static constexpr bool options_are_right = options.are_right() && options.pads_at_most_half();
 
   static constexpr reads backward_reads = reads::input;
 

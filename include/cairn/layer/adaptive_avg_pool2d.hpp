@@ -8,12 +8,24 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct adaptive_avg_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "AdaptiveAvgPool2d: it makes an image of at least one pixel; write AdaptiveAvgPool2d<1>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace detail
+
 // An image of any extents as one of Height by Width, each element the mean of its part, channel by channel, as
 // torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
 template <std::size_t Height, std::size_t Width = Height>
-struct AdaptiveAvgPool2d {
-  static_assert(Height > 0 && Width > 0,
-                "AdaptiveAvgPool2d: it makes an image of at least one pixel; write AdaptiveAvgPool2d<1>");
+struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
+  static constexpr bool options_are_right = Height > 0 && Width > 0;
 
   static constexpr reads backward_reads = reads::nothing;
 

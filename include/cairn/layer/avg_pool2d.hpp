@@ -9,22 +9,36 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct avg_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(!Layer::options.has_other,
+                  "AvgPool2d: its options are stride<>, padding<>, kernel_width<>, ceil_mode and "
+                  "no_count_include_pad, behind the size of the kernel; write AvgPool2d<3, stride<2>>");
+    static_assert(Layer::options.twice == 0, "AvgPool2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "AvgPool2d: kernel and stride are at least 1; only padding may be 0");
+    static_assert(Layer::options.pads_at_most_half(),
+                  "AvgPool2d: there is more padding than half of a window, which may then see nothing "
+                  "else; write AvgPool2d<3, padding<1>>");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
 // stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding counts
 // as zeros unless the last is given. torch's divisor_override is left out.
 template <std::size_t Kernel, class... Options>
-struct AvgPool2d {
+struct AvgPool2d : detail::avg_pool2d_message {
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::kernel_width_option |
                                          detail::ceil_mode_option | detail::no_count_include_pad_option,
                                      true);
-  static_assert(!options.has_other, "AvgPool2d: its options are stride<>, padding<>, kernel_width<>, ceil_mode and "
-                                    "no_count_include_pad, behind the size of the kernel; write AvgPool2d<3, stride<2>>");
-  static_assert(options.twice == 0, "AvgPool2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "AvgPool2d: kernel and stride are at least 1; only padding may be 0");
-  static_assert(options.pads_at_most_half(), "AvgPool2d: there is more padding than half of a window, which may then see nothing "
-                                             "else; write AvgPool2d<3, padding<1>>");
+  static constexpr bool options_are_right = options.are_right() && options.pads_at_most_half();
 
   static constexpr reads backward_reads = reads::nothing;
 

@@ -25,6 +25,7 @@ struct layer_message {
                   "Sequential: this type is no layer, block or network: a layer has at least outputs(arguments), "
                   "backward_reads, forward and backward; see checked_layer<type>");
     if constexpr (none || right_layer<L>) return !none;
+    else if constexpr (!right_options<L>) return L::template right<L>();
     else if constexpr (!right_outputs<L>)
       static_assert(is_right<Checked>, "layer: outputs is missing or has another signature, expected "
                                        "static constexpr tensor_list outputs(const arguments& in); see "

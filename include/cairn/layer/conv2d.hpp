@@ -11,6 +11,26 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct conv2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::in_channels > 0 && Layer::out_channels > 0,
+                  "Conv2d: it needs at least one channel in and out; write Conv2d<In, Out, Kernel>");
+    static_assert(!Layer::options.has_other,
+                  "Conv2d: its options are stride<>, padding<>, dilation<>, kernel_width<>, groups<> and "
+                  "no_bias, behind the size of the kernel; write Conv2d<In, Out, 3, stride<2>, padding<1>>");
+    static_assert(Layer::options.twice == 0, "Conv2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "Conv2d: kernel, stride, dilation and groups are at least 1; only padding may be 0");
+    static_assert(Layer::in_channels % Layer::options.groups == 0 && Layer::out_channels % Layer::options.groups == 0,
+                  "Conv2d: groups<> divides the channels, and must be a divisor of In and of Out");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The convolution of images with In channels to images with Out channels, as torch.nn.Conv2d(In, Out, Kernel). Images lie as
 // (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
 // is treated differently; kernel_width<5>, groups<4>, no_bias.
@@ -18,22 +38,17 @@ namespace cairn {
 // The weight lies as (Out, height, width, In / groups); files have it as torch does, as (Out, In / groups, height, width). Weight
 // and bias start uniform in +-1 / sqrt(height x width x In / groups), which is torch's kaiming_uniform with a = sqrt 5.
 //
-// A ReLU after it and a sum with another branch are done by the convolution itself, on numbers still in registers; likewise the
-// derivative of a ReLU before it.
+// A ReLU after it, a sum with another branch, and the derivative of a ReLU before it are done on numbers still in registers.
 template <std::size_t In, std::size_t Out, std::size_t Kernel, class... Options>
-struct Conv2d {
+struct Conv2d : detail::conv2d_message {
+  static constexpr std::size_t in_channels = In, out_channels = Out;
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::dilation_option |
                                          detail::kernel_width_option | detail::groups_option | detail::no_bias_option,
                                      false);
-  static_assert(In > 0 && Out > 0, "Conv2d: it needs at least one channel in and out; write Conv2d<In, Out, Kernel>");
-  static_assert(!options.has_other, "Conv2d: its options are stride<>, padding<>, dilation<>, kernel_width<>, groups<> and "
-                                    "no_bias, behind the size of the kernel; write Conv2d<In, Out, 3, stride<2>, padding<1>>");
-  static_assert(options.twice == 0, "Conv2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "Conv2d: kernel, stride, dilation and groups are at least 1; only padding may be 0");
-  static_assert(In % options.groups == 0 && Out % options.groups == 0,
-                "Conv2d: groups<> divides the channels, and must be a divisor of In and of Out");
+  static constexpr bool options_are_right =
+      options.are_right() && In > 0 && Out > 0 && In % options.groups == 0 && Out % options.groups == 0;
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool fuses = true;

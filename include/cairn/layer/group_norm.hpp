@@ -9,16 +9,30 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct group_norm_message {
+  template <class Layer>
+  static constexpr bool right() {
+    constexpr std::size_t groups = Layer::groups, channels = Layer::channels;
+    static_assert(groups > 0 && channels > 0,
+                  "GroupNorm: it needs at least one group and one channel; write GroupNorm<Groups, Channels>");
+    static_assert(groups == 0 || channels % groups == 0,
+                  "GroupNorm: the groups divide the channels, and their number must be a divisor; write GroupNorm<8, 64>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace detail
+
 // Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias by
 // channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many pixels
 // as rows. The weight starts as ones, the bias as zeros. GroupNorm<1, C> normalizes a sample as a whole, GroupNorm<C, C> each
 // channel by itself.
 template <std::size_t Groups, std::size_t Channels, auto Eps = fraction{1, 100000}>
-struct GroupNorm {
-  static_assert(Groups > 0 && Channels > 0, "GroupNorm: it needs at least one group and one channel; write GroupNorm<Groups, "
-                                            "Channels>");
-  static_assert(Groups == 0 || Channels % Groups == 0,
-                "GroupNorm: the groups divide the channels, and their number must be a divisor; write GroupNorm<8, 64>");
+struct GroupNorm : detail::group_norm_message {
+  static constexpr std::size_t groups = Groups, channels = Channels;
+  static constexpr bool options_are_right = Groups > 0 && Channels > 0 && Channels % (Groups > 0 ? Groups : 1) == 0;
 
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr reads backward_reads = reads::input;

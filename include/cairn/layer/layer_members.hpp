@@ -88,12 +88,16 @@ template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
+// A layer may say that its template arguments mean nothing: then right<L>() of it has a static_assert that fails.
+template <class L>
+concept right_options = !requires { L::options_are_right; } || requires { requires L::options_are_right; };
+
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
-                      right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> &&
-                      right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> &&
-                      right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
+concept right_layer = right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
+                      right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
+                      right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> &&
+                      right_adds<L> && right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
 
 } // namespace detail
 

@@ -9,24 +9,38 @@
 
 namespace cairn {
 
+namespace detail {
+
+struct max_pool2d_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(!Layer::options.has_other,
+                  "MaxPool2d: its options are stride<>, padding<>, dilation<>, kernel_width<> and ceil_mode, "
+                  "behind the size of the kernel; write MaxPool2d<3, stride<2>, padding<1>>");
+    static_assert(Layer::options.twice == 0, "MaxPool2d: an option is given twice; for height and width write stride<2, 1>");
+    static_assert(!Layer::options.has_zero, "MaxPool2d: kernel, stride and dilation are at least 1; only padding may be 0");
+    static_assert(Layer::options.pads_at_most_half(),
+                  "MaxPool2d: there is more padding than half of a window, which may then see nothing "
+                  "else; write MaxPool2d<3, padding<1>>");
+    return true;
+  }
+};
+
+} // namespace detail
+
 // The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
 // if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
 //
 // Of several equal elements the first has the gradient, as in torch. Backward looks for them once more in the input, which the
 // ReLU before it usually has stored anyway; torch stores an index of 8 bytes for each output.
 template <std::size_t Kernel, class... Options>
-struct MaxPool2d {
+struct MaxPool2d : detail::max_pool2d_message {
   static constexpr detail::window_options options =
       detail::options_of<Options...>(Kernel,
                                      detail::stride_option | detail::padding_option | detail::dilation_option |
                                          detail::kernel_width_option | detail::ceil_mode_option,
                                      true);
-  static_assert(!options.has_other, "MaxPool2d: its options are stride<>, padding<>, dilation<>, kernel_width<> and ceil_mode, "
-                                    "behind the size of the kernel; write MaxPool2d<3, stride<2>, padding<1>>");
-  static_assert(options.twice == 0, "MaxPool2d: an option is given twice; for height and width write stride<2, 1>");
-  static_assert(!options.has_zero, "MaxPool2d: kernel, stride and dilation are at least 1; only padding may be 0");
-  static_assert(options.pads_at_most_half(), "MaxPool2d: there is more padding than half of a window, which may then see nothing "
-                                             "else; write MaxPool2d<3, padding<1>>");
+  static constexpr bool options_are_right = options.are_right() && options.pads_at_most_half();
 
   static constexpr reads backward_reads = reads::input;
 

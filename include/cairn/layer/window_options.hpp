@@ -52,6 +52,7 @@ struct window_options {
     number = number == 0 ? 1 : number;
   }
   constexpr bool has(unsigned option) const { return (given & option) != 0; }
+  constexpr bool are_right() const { return !has_other && twice == 0 && !has_zero; }
   constexpr bool pads_at_most_half() const {
     return 2 * over.y.padding <= over.y.extent() && 2 * over.x.padding <= over.x.extent();
   }
