@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/launch.hpp>
@@ -78,8 +79,13 @@ private:
     return {chosen.deadline, chosen.max_in_flight, chosen.sums == order::any};
   }
 
+  // What the launcher says. An MPI that has begun without one has set PMIX_RANK itself.
   static launch launched() {
-    return launch::from([](const char* variable) -> const char* { return std::getenv(variable); });
+    int has_begun = 0;
+    MPI_Initialized(&has_begun);
+    return launch::from([has_begun](const char* variable) -> const char* {
+      return has_begun != 0 && std::string_view(variable).starts_with("PMIX_") ? nullptr : std::getenv(variable);
+    });
   }
 
   detail::message_group<detail::mpi_transport> group_;
