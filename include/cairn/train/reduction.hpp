@@ -69,7 +69,11 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
+      try {
+        static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
+      } catch (...) {
+        throw_with_bucket(next_, buckets_.size());
+      }
     }
   }
   // So many have left in this step.
