@@ -11724,47 +11724,47 @@ bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   return true;
 }
 
+// What forward and the input gradient have in common.
+template <class T>
+gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  return all;
+}
 template <class T>
 bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
                     const T* input, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+  gathering<T> all = gathering_of(how, samples, weight, then);
   all.y = axis_walk::of_outputs(how.over.y);
   all.x = axis_walk::of_outputs(how.over.x);
   all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
   all.source_group = how.group_in();
-  all.weight = weight;
-  all.weight_group = how.group_out() * how.depth();
-  all.weight_tap = how.group_in();
   all.weight_depth = 1;
   all.weight_column = how.depth();
   all.result = output;
   all.result_group = how.group_out();
   all.result_height = how.over.y.out;
   all.result_width = how.over.x.out;
-  all.then = then;
-  all.samples = samples;
-  all.groups = how.groups;
   all.columns = how.group_out();
   return gather(queue, isa, all);
 }
 template <class T>
 bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
                            matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+  gathering<T> all = gathering_of(how, samples, weight, then);
   all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
   all.source_group = how.group_out();
-  all.weight = weight;
-  all.weight_group = how.group_out() * how.depth();
-  all.weight_tap = how.group_in();
   all.weight_depth = how.depth();
   all.weight_column = 1;
   all.result = input_gradient;
   all.result_group = how.group_in();
   all.result_height = how.over.y.in;
   all.result_width = how.over.x.in;
-  all.then = then;
-  all.samples = samples;
-  all.groups = how.groups;
   all.columns = how.group_in();
   bool fits = true;
   for (std::size_t row = 0; row < how.over.y.stride; ++row)
@@ -16467,6 +16467,8 @@ struct backward_call {
 //   skips_gradients     it leaves the gradients of its parameters out where call.gradients has no block: only then may it stand
 //                       in frozen<> [false]
 //   strided             it obeys call.output_stride [false]
+//   options_are_right   do its template arguments mean something? Where not, right<L>() of it has a static_assert that fails
+//                       with a sentence, which is then the one error of a network [true]
 //   as_activation       what it is to a layer before it that fuses [activation::none]
 //
 // A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that
@@ -25026,24 +25028,15 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      try {
-        static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
-      } catch (...) {
-        throw_with_bucket(next_, buckets_.size());
-      }
+      naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
     }
   }
   // So many have left in this step.
   std::size_t left() const { return next_; }
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  // What fails says which bucket it was.
   void wait(Queue& queue, std::size_t b) {
-    try {
-      pending_[b].wait(queue);
-    } catch (...) {
-      throw_with_bucket(b, buckets_.size());
-    }
+    naming(b, [&] { pending_[b].wait(queue); });
   }
   // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
   bool is_back(std::size_t b) const {
@@ -25089,6 +25082,15 @@ public:
 private:
   using pending_type = pending_of<Communicator, T, Queue>;
 
+  // A call for bucket b: what fails says which bucket it was.
+  template <class Call>
+  void naming(std::size_t b, const Call& call) const {
+    try {
+      call();
+    } catch (...) {
+      throw_with_bucket(b, buckets_.size());
+    }
+  }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
 
   std::span<const bucket> buckets_;

@@ -13,52 +13,21 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
+#include "mixed_calls.hpp"
 #include "started_mpi.hpp"
 
 using namespace cairn;
 using namespace std::chrono_literals;
+using testing::mixed_calls;
+using testing::near_queue;
 
 namespace {
 
-struct near_queue {};
 struct far_queue {
   static constexpr bool shares_memory = false;
 };
 static_assert(communicator<mpi::rank> && !communicator<mpi::rank, far_queue>);
 static_assert(mpi::rank::name == "mpi");
-
-float number_of(int rank, std::size_t i, int round) {
-  return 1.0F / static_cast<float>(1 + (i * 13 + static_cast<std::size_t>(rank * 101 + round)) % 997);
-}
-
-// Everything that this rank has seen after calls of all kinds, of which several are open at a time.
-template <class Rank>
-std::vector<float> mixed_calls(Rank& rank) {
-  near_queue queue;
-  std::vector<float> seen;
-  for (int round = 0; round < 10; ++round) {
-    std::vector<std::vector<float>> spans;
-    std::vector<typename Rank::ticket> open;
-    for (const std::size_t count : {0U, 7U, 300U, 3000U, 40'000U}) {
-      std::vector<float> span(count + static_cast<std::size_t>(round));
-      for (std::size_t i = 0; i < span.size(); ++i) span[i] = number_of(rank.rank(), i, round);
-      spans.push_back(std::move(span));
-    }
-    std::vector<double> wide(5000, 0.1 * (rank.rank() + 1));
-    for (auto& span : spans) open.push_back(rank.all_reduce(queue, std::span<float>(span)));
-    open.push_back(rank.all_reduce(queue, std::span<double>(wide)));
-    for (auto& ticket : open) ticket.wait(queue);
-    auto sent = rank.broadcast(queue, std::as_writable_bytes(std::span(spans[4])), round % rank.size());
-    sent.wait(queue);
-    for (const auto& span : spans) seen.insert(seen.end(), span.begin(), span.end());
-    for (const double w : wide) seen.push_back(static_cast<float>(w));
-    const auto own = static_cast<float>(rank.rank() + round);
-    std::vector<float> all(static_cast<std::size_t>(rank.size()));
-    rank.exchange(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-    seen.insert(seen.end(), all.begin(), all.end());
-  }
-  return seen;
-}
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;

@@ -15,12 +15,11 @@
 #include <cairn/comm/message_run.hpp>
 
 #include "fake_wire.hpp"
+#include "mixed_calls.hpp"
 
 namespace testing {
 
 using wired_rank = cairn::detail::message_rank<wire_transport>;
-
-struct near_queue {};
 
 struct wired_job {
   int ranks = 2;

@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -34,7 +36,6 @@ struct message_options {
 struct run_outcome {
   std::string late;               // the ranks whose body has not ended, empty if all have
   int first_to_throw = -1;        // the lowest rank whose exception no other rank caused, or else the lowest that threw
-  std::string first_text{};       // of its exception
   bool this_rank_follows = false; // its own exception has another rank's as its cause
 };
 

@@ -271,9 +271,7 @@ private:
       for (std::size_t rank = 0; rank < others_.size() && out.first_to_throw < 0; ++rank) {
         const bool threw = rank == me ? own.threw : others_[rank].left && others_[rank].left->threw != 0;
         const bool follows = rank == me ? own.follows : others_[rank].left && others_[rank].left->follows != 0;
-        if (!threw || follows != of_others) continue;
-        out.first_to_throw = static_cast<int>(rank);
-        out.first_text = rank == me ? own.text : others_[rank].left->text.data();
+        if (threw && follows == of_others) out.first_to_throw = static_cast<int>(rank);
       }
     out.this_rank_follows = own.follows;
     news_.settle(out.late.empty() ? farewell : std::chrono::milliseconds(10));

@@ -113,6 +113,8 @@ struct backward_call {
 //   skips_gradients     it leaves the gradients of its parameters out where call.gradients has no block: only then may it stand
 //                       in frozen<> [false]
 //   strided             it obeys call.output_stride [false]
+//   options_are_right   do its template arguments mean something? Where not, right<L>() of it has a static_assert that fails
+//                       with a sentence, which is then the one error of a network [true]
 //   as_activation       what it is to a layer before it that fuses [activation::none]
 //
 // A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that

@@ -69,24 +69,15 @@ public:
     for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
       std::span<T> sent = span_of(next_);
       if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      try {
-        static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent));
-      } catch (...) {
-        throw_with_bucket(next_, buckets_.size());
-      }
+      naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
     }
   }
   // So many have left in this step.
   std::size_t left() const { return next_; }
 
   // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  // What fails says which bucket it was.
   void wait(Queue& queue, std::size_t b) {
-    try {
-      pending_[b].wait(queue);
-    } catch (...) {
-      throw_with_bucket(b, buckets_.size());
-    }
+    naming(b, [&] { pending_[b].wait(queue); });
   }
   // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
   bool is_back(std::size_t b) const {
@@ -132,6 +123,15 @@ public:
 private:
   using pending_type = pending_of<Communicator, T, Queue>;
 
+  // A call for bucket b: what fails says which bucket it was.
+  template <class Call>
+  void naming(std::size_t b, const Call& call) const {
+    try {
+      call();
+    } catch (...) {
+      throw_with_bucket(b, buckets_.size());
+    }
+  }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
 
   std::span<const bucket> buckets_;

@@ -11,34 +11,18 @@
 
 #include "../../long_tests.hpp"
 #include "../training.hpp"
+#include "traces.hpp"
 
 using namespace cairn;
 using testing::Net;
+using testing::run_alone;
+using testing::same_bits;
 using testing::samples;
+using testing::samples_of;
+using testing::steps;
+using testing::trace;
 
 namespace {
-
-constexpr int steps = 3;
-
-// Rank r of n works on these samples in a step: of different numbers of rows.
-samples<> samples_of(int step, int rank) {
-  return samples<>(static_cast<std::size_t>(rank == 1 ? 4 : 6), static_cast<std::uint32_t>(10 * step + rank));
-}
-
-// What a job leaves on every rank after each step.
-struct trace {
-  std::vector<std::vector<float>> gradients;
-  std::vector<double> losses, norms;
-  std::uint64_t checksum = 0;
-
-  template <class Trainer>
-  void look_at(Trainer& t, double loss) {
-    gradients.emplace_back(t.gradients().begin(), t.gradients().end());
-    losses.push_back(loss);
-    norms.push_back(t.gradient_norm());
-    checksum = t.checksum();
-  }
-};
 
 template <class Replica>
 std::vector<trace> run(int ranks, clip_norm clip = {}) {
@@ -52,26 +36,6 @@ std::vector<trace> run(int ranks, clip_norm clip = {}) {
     }
   });
   return out;
-}
-
-// The same samples as micro-batches of one rank, which stores everything and is alone.
-trace run_alone(int micro_batches, clip_norm clip = {}) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3, .clip = clip}};
-  trace out;
-  for (int step = 0; step < steps; ++step) {
-    double first = 0;
-    for (int m = 0; m < micro_batches; ++m) {
-      const samples s = samples_of(step, m);
-      const double loss = m + 1 < micro_batches ? t.accumulate(s.x, s.y) : t.step(s.x, s.y);
-      if (m == 0) first = loss;
-    }
-    out.look_at(t, first);
-  }
-  return out;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 template <class Replica>

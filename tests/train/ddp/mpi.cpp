@@ -3,8 +3,6 @@
 #include <cairn/comm/mpi.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,42 +12,26 @@
 
 #include "../../comm/started_mpi.hpp"
 #include "../../long_tests.hpp"
+#include "../counted_allocations.hpp"
 #include "../training.hpp"
+#include "traces.hpp"
 
 using namespace cairn;
 using testing::Net;
+using testing::run_alone;
+using testing::same_bits;
 using testing::samples;
+using testing::samples_of;
+using testing::steps;
+using testing::trace;
 
 namespace {
-
-constexpr int steps = 3;
-
-// Rank r works on these samples in a step: of different numbers of rows.
-samples<> samples_of(int step, int rank) {
-  return samples<>(static_cast<std::size_t>(rank == 1 ? 4 : 6), static_cast<std::uint32_t>(10 * step + rank));
-}
-
-// What a rank has after each step; losses are its own.
-struct trace {
-  int rank = 0;
-  std::vector<std::vector<float>> gradients{};
-  std::vector<double> losses{}, norms{};
-  std::uint64_t checksum = 0;
-
-  template <class Trainer>
-  void look_at(Trainer& t, double loss) {
-    gradients.emplace_back(t.gradients().begin(), t.gradients().end());
-    losses.push_back(loss);
-    norms.push_back(t.gradient_norm());
-    checksum = t.checksum();
-  }
-};
 
 template <class Policy, class Rank, class... Options>
 trace trained(Rank& rank) {
   trainer<ddp<checkpoint<Policy, Net>, Rank, Options...>, CrossEntropyLoss, SGD, batch<6>> t{
       rank, testing::momentum, {.seed = 3}};
-  trace out{rank.rank()};
+  trace out;
   for (int step = 0; step < steps; ++step) {
     const samples s = samples_of(step, rank.rank());
     const double loss = t.step(s.x, s.y);
@@ -58,27 +40,9 @@ trace trained(Rank& rank) {
   return out;
 }
 
-// The same samples as micro-batches of one rank, which stores everything and is alone; with the losses of one of them.
-trace trained_alone(int micro_batches, int rank) {
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3}};
-  trace out{rank};
-  for (int step = 0; step < steps; ++step) {
-    double own = 0;
-    for (int m = 0; m < micro_batches; ++m) {
-      const samples s = samples_of(step, m);
-      const double loss = m + 1 < micro_batches ? t.accumulate(s.x, s.y) : t.step(s.x, s.y);
-      if (m == rank) own = loss;
-    }
-    out.look_at(t, own);
-  }
-  return out;
-}
-
 bool same(const trace& a, const trace& b) {
   bool equal = a.checksum == b.checksum && a.losses == b.losses && a.norms == b.norms && a.gradients.size() == b.gradients.size();
-  for (std::size_t step = 0; equal && step < a.gradients.size(); ++step)
-    equal = a.gradients[step].size() == b.gradients[step].size() &&
-            std::memcmp(a.gradients[step].data(), b.gradients[step].data(), a.gradients[step].size() * sizeof(float)) == 0;
+  for (std::size_t step = 0; equal && step < a.gradients.size(); ++step) equal = same_bits(a.gradients[step], b.gradients[step]);
   return equal;
 }
 
@@ -87,12 +51,16 @@ void check(const mpi& job, int repetitions = 1) {
   trace want;
   for (int r = 0; r < repetitions; ++r) {
     trace got;
-    job.run([&](mpi::rank& rank) { got = trained<Policy, mpi::rank, Options...>(rank); });
+    int own = 0;
+    job.run([&](mpi::rank& rank) {
+      own = rank.rank();
+      got = trained<Policy, mpi::rank, Options...>(rank);
+    });
     if (r == 0) {
-      want = trained_alone(job.size(), got.rank);
+      want = run_alone(job.size(), {}, own);
       threads{job.size()}.run([&](threads::rank& rank) {
         const trace beside = trained<Policy, threads::rank, Options...>(rank);
-        if (rank.rank() == got.rank) CHECK(same(beside, want));
+        if (rank.rank() == own) CHECK(same(beside, want));
       });
     }
     CHECK(same(got, want));
@@ -124,4 +92,16 @@ TEST_CASE("ddp: 20 repetitions over processes are equal") {
   testing::start_mpi();
   const mpi job;
   check<sqrt_n, bucket_bytes<2500>>(job, 20);
+}
+
+TEST_CASE("ddp: a step over processes allocates nothing, from the first one on") {
+  testing::start_mpi();
+  mpi{}.run([](mpi::rank& rank) {
+    trainer<ddp<checkpoint<sqrt_n, Net>, mpi::rank, bucket_bytes<2500>>, CrossEntropyLoss, SGD, batch<6>> t{
+        rank, testing::momentum, {.seed = 3, .threads = 1}};
+    const samples s = samples_of(0, rank.rank());
+    const std::size_t before = testing::allocations;
+    for (int step = 0; step < 4; ++step) t.step(s.x, s.y);
+    CHECK(testing::allocations == before);
+  });
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <atomic>
 #include <barrier>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <span>
 
 #include <cairn/comm/any_rank.hpp>
@@ -15,37 +12,12 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../../layer/several_layers.hpp"
+#include "../counted_allocations.hpp"
 #include "../training.hpp"
 
-// Every allocation of this program is counted, on every thread. Not inlined, or g++ takes new and free for a mismatched
-// pair.
-namespace {
-std::atomic<std::size_t> allocations{0};
-std::atomic<std::size_t> allocated_bytes{0};
-} // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  allocated_bytes += bytes;
-  if (void* const block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  ++allocations;
-  allocated_bytes += bytes;
-  const auto to = static_cast<std::size_t>(alignment);
-  if (void* const block = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return block;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete[](void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
-
 using namespace cairn;
+using testing::allocated_bytes;
+using testing::allocations;
 using testing::Net;
 using testing::samples;
 

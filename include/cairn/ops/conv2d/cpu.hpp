@@ -74,47 +74,47 @@ bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   return true;
 }
 
+// What forward and the input gradient have in common.
+template <class T>
+gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
+  gathering<T> all;
+  all.weight = weight;
+  all.weight_group = how.group_out() * how.depth();
+  all.weight_tap = how.group_in();
+  all.then = then;
+  all.samples = samples;
+  all.groups = how.groups;
+  return all;
+}
 template <class T>
 bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
                     const T* input, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+  gathering<T> all = gathering_of(how, samples, weight, then);
   all.y = axis_walk::of_outputs(how.over.y);
   all.x = axis_walk::of_outputs(how.over.x);
   all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
   all.source_group = how.group_in();
-  all.weight = weight;
-  all.weight_group = how.group_out() * how.depth();
-  all.weight_tap = how.group_in();
   all.weight_depth = 1;
   all.weight_column = how.depth();
   all.result = output;
   all.result_group = how.group_out();
   all.result_height = how.over.y.out;
   all.result_width = how.over.x.out;
-  all.then = then;
-  all.samples = samples;
-  all.groups = how.groups;
   all.columns = how.group_out();
   return gather(queue, isa, all);
 }
 template <class T>
 bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
                            matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
-  gathering<T> all;
+  gathering<T> all = gathering_of(how, samples, weight, then);
   all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
   all.source_group = how.group_out();
-  all.weight = weight;
-  all.weight_group = how.group_out() * how.depth();
-  all.weight_tap = how.group_in();
   all.weight_depth = how.depth();
   all.weight_column = 1;
   all.result = input_gradient;
   all.result_group = how.group_in();
   all.result_height = how.over.y.in;
   all.result_width = how.over.x.in;
-  all.then = then;
-  all.samples = samples;
-  all.groups = how.groups;
   all.columns = how.group_in();
   bool fits = true;
   for (std::size_t row = 0; row < how.over.y.stride; ++row)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The same calls over every communicator, for tests that compare what ranks see.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace testing {
+
+struct near_queue {};
+
+inline float number_of(int rank, std::size_t i, int round) {
+  return 1.0F / static_cast<float>(1 + (i * 13 + static_cast<std::size_t>(rank * 101 + round)) % 997);
+}
+
+// Calls of all kinds and several sizes, some of them open at the same time: everything that a rank has seen at the end.
+template <class Rank>
+std::vector<float> mixed_calls(Rank& rank) {
+  near_queue queue;
+  std::vector<float> seen;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::vector<float>> spans;
+    std::vector<typename Rank::ticket> open;
+    for (const std::size_t count : {0U, 5U, 300U, 3000U, 40'000U}) {
+      std::vector<float> span(count + static_cast<std::size_t>(round));
+      for (std::size_t i = 0; i < span.size(); ++i) span[i] = number_of(rank.rank(), i, round);
+      spans.push_back(std::move(span));
+    }
+    std::vector<double> wide(5000, 0.1 * (rank.rank() + 1));
+    for (auto& span : spans) open.push_back(rank.all_reduce(queue, std::span<float>(span)));
+    open.push_back(rank.all_reduce(queue, std::span<double>(wide)));
+    open.push_back(rank.broadcast(queue, {}, 0));
+    for (auto& ticket : open) ticket.wait(queue);
+    auto sent = rank.broadcast(queue, std::as_writable_bytes(std::span(spans[4])), round % rank.size());
+    sent.wait(queue);
+    for (const auto& span : spans) seen.insert(seen.end(), span.begin(), span.end());
+    for (const double w : wide) seen.push_back(static_cast<float>(w));
+    const auto own = static_cast<float>(rank.rank() + round);
+    std::vector<float> all(static_cast<std::size_t>(rank.size()));
+    rank.exchange(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+    seen.insert(seen.end(), all.begin(), all.end());
+  }
+  return seen;
+}
+
+} // namespace testing
