@@ -159,6 +159,7 @@
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/launch.hpp>               // which process of a job this is
 #include <cairn/comm/launch_variables.hpp>     // what launchers tell of a process
+#include <cairn/comm/lent_memory.hpp>          // memory of a communicator, in which spans are summed
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it

@@ -14385,6 +14385,9 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //     waits for nothing. Whoever waits for a queue on the host calls it again and again;
 //   * void reserve(std::size_t bytes): no all_reduce of a step will have more bytes than these. A trainer's constructor
 //     calls it once, before the first step, so that a communicator with memory of its own allocates none later;
+//   * lent_memory allocate(std::size_t bytes) (comm/lent_memory.hpp): memory of this rank in which spans of all_reduce may lie
+//     and then need not be copied, or nothing. All ranks call it, with equally many bytes; a trainer's constructor does, for
+//     the gradients;
 //   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
 //     started before is lost;
 //   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
@@ -14582,6 +14585,47 @@ void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) 
 
 } // namespace cairn::detail
 
+// cairn/comm/lent_memory.hpp
+
+namespace cairn {
+
+// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
+// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
+// nothing to lend, and the borrower takes memory of its own.
+class lent_memory {
+public:
+  lent_memory() = default;
+  // These bytes live as long as their owner.
+  lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+private:
+  std::shared_ptr<void> owner_{};
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+
+template <class C>
+concept lends_memory = requires(C& c, std::size_t bytes) {
+  { c.allocate(bytes) } -> std::same_as<lent_memory>;
+};
+
+// What the communicator lends, or nothing. All ranks ask for it.
+template <class C>
+lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
+  if constexpr (lends_memory<C>) return comm.allocate(bytes);
+  else return {};
+}
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/comm/any_rank.hpp
 
 namespace cairn {
@@ -14678,8 +14722,8 @@ private:
 //   trainer<ddp<Model, any_rank>, …> train{any, …};
 //
 // Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
-// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, all
-// ranks share a machine, and exchange() broadcasts from each rank in turn.
+// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
+// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
 //
 // It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
 // Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
@@ -14712,6 +14756,7 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
   void check() { calls_->check(inner_); }
   void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
   void recover() { calls_->recover(inner_); }
 
 private:
@@ -14723,6 +14768,7 @@ private:
     void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
     void (*check)(void*);
     void (*reserve)(void*, std::size_t);
+    lent_memory (*allocate)(void*, std::size_t);
     void (*recover)(void*);
   };
 
@@ -14748,6 +14794,7 @@ private:
     }
     static void check(void* inner) { detail::tell_check(it(inner)); }
     static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
+    static lent_memory allocate(void* inner, std::size_t bytes) { return detail::ask_for_memory(it(inner), bytes); }
     static void recover([[maybe_unused]] void* inner) {
       if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
     }
@@ -14760,6 +14807,7 @@ private:
                                   &of<Inner>::exchange,
                                   &of<Inner>::check,
                                   &of<Inner>::reserve,
+                                  &of<Inner>::allocate,
                                   &of<Inner>::recover};
 
   template <class T>
@@ -14824,6 +14872,8 @@ void sum_of_ranks(int ranks, const SpanOf& span_of, std::size_t first, std::size
 
 namespace cairn::detail {
 
+class memory_of_ranks;
+
 // What one rank asks for in one call.
 struct rank_call {
   enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
@@ -14833,6 +14883,8 @@ struct rank_call {
   void* data = nullptr;      // this rank's span; of an exchange what all ranks give
   std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
   const void* own = nullptr; // what this rank gives to an exchange
+  // Of a sum, where the span lies in memory that all ranks can reach; else null.
+  const memory_of_ranks* reached = nullptr;
 
   bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {
@@ -16273,6 +16325,7 @@ public:
     detail::tell_check(inner_);
   }
   void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
 
   void recover()
     requires requires(Inner& inner) { inner.recover(); }
@@ -25137,10 +25190,10 @@ public:
     return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
   }
 
-  step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
-      : facts_(facts_of(ranks)), memory_(device.allocate(bytes(ranks))), places_(at),
-        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
-                   {reinterpret_cast<T*>(memory_.data()), facts_}) {
+  step_gradients(Device& device, Communicator& comm, const places& at, std::byte* arena)
+      : facts_(facts_of(static_cast<std::size_t>(comm.size()))), lent_(lent(comm, facts_)),
+        memory_(device.allocate(lent_.data() == nullptr ? bytes(static_cast<std::size_t>(comm.size())) : 0)), places_(at),
+        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(), {start(), facts_}) {
     if (!fused) place_.start = first();
   }
   step_gradients(const step_gradients&) = delete;
@@ -25158,9 +25211,16 @@ public:
   auto& on_the_way() { return reduction_; }
 
 private:
-  T* first() const { return reinterpret_cast<T*>(memory_.data()) + facts_; }
+  // The communicator's own memory, where the device is the host and all of the gradients are sent from there.
+  static lent_memory lent(Communicator& comm, std::size_t facts) {
+    if constexpr (!fused && queue_shares_memory<queue>) return ask_for_memory(comm, (facts + Plan::parameter_block) * sizeof(T));
+    else return {};
+  }
+  T* start() const { return reinterpret_cast<T*>(lent_.data() == nullptr ? memory_.data() : lent_.data()); }
+  T* first() const { return start() + facts_; }
 
   std::size_t facts_;
+  lent_memory lent_;
   typename Device::memory memory_;
   places places_;
   reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // after its memory, so it goes first
@@ -25553,7 +25613,7 @@ protected:
       : base(std::move(device), seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
-        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
+        gradients_(replica_.device(), this->comm(),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/comm/lent_memory.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -55,6 +56,7 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { rank_.exchange(own, all); }
   void check() { rank_.check(); }
   void reserve(std::size_t bytes) { rank_.reserve(bytes); }
+  cairn::lent_memory allocate(std::size_t bytes) { return cairn::detail::ask_for_memory(rank_, bytes); }
 
   double take_waited() { return std::exchange(waited_, 0.0); } // milliseconds since the last call
 
@@ -142,14 +144,16 @@ bool ping_on_ranks(const request& asked, Group group) {
     constexpr std::array<std::size_t, 4> bytes{64, 65536, 1048576, 4194304};
     std::array<double, bytes.size()> micros{};
     cairn::cpu device;
-    std::vector<float> numbers(bytes.back() / sizeof(float));
+    std::vector<float> own(bytes.back() / sizeof(float));
+    const cairn::lent_memory lent = cairn::detail::ask_for_memory(rank, bytes.back()); // as a trainer does
+    const std::span<float> numbers(lent.data() == nullptr ? own.data() : reinterpret_cast<float*>(lent.data()), own.size());
     rank.reserve(bytes.back());
     for (std::size_t k = 0; k < bytes.size(); ++k) {
       const std::size_t times = k == 0 ? 400 : std::min<std::size_t>(200, (std::size_t{64} << 20) / bytes[k]);
       std::vector<double> took;
       for (std::size_t i = 0; i < times + 5; ++i) {
         const auto start = std::chrono::steady_clock::now();
-        rank.all_reduce(device.compute(), std::span<float>(numbers).first(bytes[k] / sizeof(float))).wait(device.compute());
+        rank.all_reduce(device.compute(), numbers.first(bytes[k] / sizeof(float))).wait(device.compute());
         took.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
       }
       took.erase(took.begin(), took.begin() + 5);

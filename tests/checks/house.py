@@ -30,7 +30,7 @@ COMPONENTS = ("blas", "mpi", "safetensors", "xtensor")
 # Headers that stand on a component's.
 COMPONENT_OF = {name: "safetensors" for name in ("saved_state", "saved_states", "state_file")}
 COMPONENT_OF |= {f"message_{name}": "mpi" for name in ("board", "call", "group", "news", "rank", "run", "server", "transport")}
-COMPONENT_OF |= {name: "mpi" for name in ("mpi_transport", "owned_parts")}
+COMPONENT_OF |= {name: "mpi" for name in ("memory_of_ranks", "mpi_transport", "owned_parts", "shared_memory")}
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 

@@ -57,8 +57,10 @@ struct all_there : cairn::loopback::rank {
   void exchange(std::span<const std::byte>, std::span<std::byte> all) { all[0] = std::byte{9}; }
   void check() { ++checks; }
   void reserve(std::size_t bytes) { reserved = bytes; }
+  cairn::lent_memory allocate(std::size_t bytes) { return {nullptr, block.data(), bytes}; }
   void recover() { ++recoveries; }
   std::size_t checks = 0, reserved = 0, recoveries = 0;
+  std::array<std::byte, 64> block{};
 };
 
 // Of one device only: its queue reaches it as it is.
@@ -147,6 +149,8 @@ TEST_CASE("any_rank: all that a communicator may have is passed on") {
   rank.check();
   rank.reserve(77);
   rank.recover();
+  CHECK(rank.allocate(12).data() == inner.block.data());
+  CHECK(rank.allocate(12).size() == 12);
   CHECK(inner.checks == 1);
   CHECK(inner.reserved == 77);
   CHECK(inner.recoveries == 1);
@@ -163,6 +167,7 @@ TEST_CASE("any_rank: what the communicator within has not got") {
     any_rank rank(few);
     rank.check();
     rank.reserve(1000);
+    CHECK(rank.allocate(1000).data() == nullptr);
     rank.recover();
     std::array<int, 3> all{};
     const int own = 10 + rank.rank();

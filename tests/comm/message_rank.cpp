@@ -76,6 +76,36 @@ TEST_CASE("messages have the bits of threads, for all kinds of calls, whole and 
     }
 }
 
+TEST_CASE("ranks of one machine sum where their spans lie, and notice spans at different places") {
+  std::vector<std::size_t> lent(3);
+  const auto thrown = wired_job{.ranks = 3}.run([&](wired_rank& rank) {
+    near_queue queue;
+    const auto me = static_cast<std::size_t>(rank.rank());
+    for (int round = 0; round < 3; ++round) { // new memory each time
+      const lent_memory block = rank.allocate(3'000'000);
+      lent[me] = block.size();
+      const std::span numbers(reinterpret_cast<double*>(block.data()), block.size() / sizeof(double));
+      CHECK(numbers[numbers.size() - 1] == 0);
+      numbers[5] = rank.rank() + 1;
+      numbers[375'000 - 1] = 10;
+      rank.all_reduce(queue, numbers).wait(queue);
+      CHECK(numbers[5] == 6);
+      CHECK(numbers[375'000 - 1] == 30);
+    }
+    const lent_memory block = rank.allocate(1 << 20);
+    const std::span numbers(reinterpret_cast<float*>(block.data()), 1 << 18);
+    rank.all_reduce(queue, numbers.subspan(me == 1 ? 16 : 0, 9000)).wait(queue);
+  });
+  CHECK(lent == std::vector<std::size_t>(3, 3'000'000));
+  bool told = false;
+  for (const std::string& text : thrown) {
+    CHECK(!text.empty());
+    told = told || says(text, {"the ranks make different calls",
+                               "rank 1 sums what lies at byte 64 of block 3, this rank what lies at byte 0"});
+  }
+  CHECK(told);
+}
+
 TEST_CASE("calls of several stretches have the bits of threads, and one that is longer on one rank is found") {
   const auto long_calls = [](auto& rank) {
     near_queue queue;

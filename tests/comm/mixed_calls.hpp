@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/comm/lent_memory.hpp>
+
 namespace testing {
 
 struct near_queue {};
@@ -29,13 +31,23 @@ std::vector<float> mixed_calls(Rank& rank) {
       spans.push_back(std::move(span));
     }
     std::vector<double> wide(5000, 0.1 * (rank.rank() + 1));
+    // Two neighbours in memory of the communicator, where it lends some.
+    constexpr std::size_t near = 12'345, far = 700'001;
+    std::vector<float> spare(near + far);
+    const cairn::lent_memory lent = cairn::detail::ask_for_memory(rank, spare.size() * sizeof(float));
+    float* const flat = lent.data() == nullptr ? spare.data() : reinterpret_cast<float*>(lent.data());
+    if (round % 4 == 0)
+      for (std::size_t i = 0; i < spare.size(); ++i) flat[i] = number_of(rank.rank(), i, round);
     for (auto& span : spans) open.push_back(rank.all_reduce(queue, std::span<float>(span)));
     open.push_back(rank.all_reduce(queue, std::span<double>(wide)));
+    if (round % 4 == 0) open.push_back(rank.all_reduce(queue, std::span<float>(flat, near)));
     open.push_back(rank.broadcast(queue, {}, 0));
+    if (round % 4 == 0) open.push_back(rank.all_reduce(queue, std::span<float>(flat + near, far)));
     for (auto& ticket : open) ticket.wait(queue);
     auto sent = rank.broadcast(queue, std::as_writable_bytes(std::span(spans[4])), round % rank.size());
     sent.wait(queue);
     for (const auto& span : spans) seen.insert(seen.end(), span.begin(), span.end());
+    if (round % 4 == 0) seen.insert(seen.end(), flat, flat + spare.size());
     for (const double w : wide) seen.push_back(static_cast<float>(w));
     const auto own = static_cast<float>(rank.rank() + round);
     std::vector<float> all(static_cast<std::size_t>(rank.size()));

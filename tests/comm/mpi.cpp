@@ -81,6 +81,16 @@ TEST_CASE("mpi: sums in any order are sums, in small messages too") {
   }
 }
 
+#if defined(__linux__)
+TEST_CASE("mpi: processes of one machine reach each other's memory") {
+  testing::start_mpi();
+  mpi{}.run([](mpi::rank& rank) {
+    const lent_memory block = rank.allocate(100'000);
+    CHECK(block.size() == (rank.size() == 1 ? 0 : 100'000));
+  });
+}
+#endif
+
 TEST_CASE("mpi: a job can be run again, and knows its place") {
   testing::start_mpi();
   const mpi job;

@@ -13,6 +13,7 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/comm/lent_memory.hpp>
 #include <cairn/device/cpu.hpp>
 
 namespace cairn {
@@ -109,8 +110,8 @@ private:
 //   trainer<ddp<Model, any_rank>, …> train{any, …};
 //
 // Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
-// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, all
-// ranks share a machine, and exchange() broadcasts from each rank in turn.
+// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
+// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
 //
 // It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
 // Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
@@ -143,6 +144,7 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
   void check() { calls_->check(inner_); }
   void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
   void recover() { calls_->recover(inner_); }
 
 private:
@@ -154,6 +156,7 @@ private:
     void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
     void (*check)(void*);
     void (*reserve)(void*, std::size_t);
+    lent_memory (*allocate)(void*, std::size_t);
     void (*recover)(void*);
   };
 
@@ -179,6 +182,7 @@ private:
     }
     static void check(void* inner) { detail::tell_check(it(inner)); }
     static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
+    static lent_memory allocate(void* inner, std::size_t bytes) { return detail::ask_for_memory(it(inner), bytes); }
     static void recover([[maybe_unused]] void* inner) {
       if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
     }
@@ -191,6 +195,7 @@ private:
                                   &of<Inner>::exchange,
                                   &of<Inner>::check,
                                   &of<Inner>::reserve,
+                                  &of<Inner>::allocate,
                                   &of<Inner>::recover};
 
   template <class T>

@@ -14,6 +14,8 @@
 
 namespace cairn::detail {
 
+class memory_of_ranks;
+
 // What one rank asks for in one call.
 struct rank_call {
   enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
@@ -23,6 +25,8 @@ struct rank_call {
   void* data = nullptr;      // this rank's span; of an exchange what all ranks give
   std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
   const void* own = nullptr; // what this rank gives to an exchange
+  // Of a sum, where the span lies in memory that all ranks can reach; else null.
+  const memory_of_ranks* reached = nullptr;
 
   bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
   std::size_t element_bytes() const {

@@ -103,6 +103,9 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //     waits for nothing. Whoever waits for a queue on the host calls it again and again;
 //   * void reserve(std::size_t bytes): no all_reduce of a step will have more bytes than these. A trainer's constructor
 //     calls it once, before the first step, so that a communicator with memory of its own allocates none later;
+//   * lent_memory allocate(std::size_t bytes) (comm/lent_memory.hpp): memory of this rank in which spans of all_reduce may lie
+//     and then need not be copied, or nothing. All ranks call it, with equally many bytes; a trainer's constructor does, for
+//     the gradients;
 //   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
 //     started before is lost;
 //   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;

@@ -12,6 +12,7 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/comm/lent_memory.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn {
@@ -109,6 +110,7 @@ public:
     detail::tell_check(inner_);
   }
   void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
 
   void recover()
     requires requires(Inner& inner) { inner.recover(); }

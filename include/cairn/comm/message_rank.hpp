@@ -5,13 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/comm/lent_memory.hpp>
+#include <cairn/comm/memory_of_ranks.hpp>
 #include <cairn/comm/message_group.hpp>
 #include <cairn/core/error.hpp>
 
@@ -71,11 +75,11 @@ public:
   // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
   template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
-    return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
+    return start_sum(rank_call::kind::sum_float, span);
   }
   template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<double> span) {
-    return start({rank_call::kind::sum_double, 0, span.data(), span.size()});
+    return start_sum(rank_call::kind::sum_double, span);
   }
   template <queue_shares_memory Queue>
   ticket broadcast(Queue&, std::span<std::byte> bytes, int root) {
@@ -97,10 +101,33 @@ public:
   // Allocates what the largest call needs for the sums that this rank makes: twice the bytes, at most.
   void reserve(std::size_t bytes) { board_.reserve(bytes); }
 
+  // Where all ranks share a machine: memory that each of them can reach. What is summed there is not copied from one to another.
+  // All ranks call it, with equally many bytes; it exchanges a few between them.
+  lent_memory allocate(std::size_t bytes) {
+    if (size() == 1 || board_.options().in_any_order) return {};
+    std::erase_if(lent_, [](const auto& one) { return one.expired(); });
+    auto made = memory_of_ranks::join(static_cast<std::size_t>(rank()), static_cast<std::size_t>(size()), bytes, lent_blocks_++,
+                                      [this](std::span<const std::byte> own, std::span<std::byte> all) { exchange(own, all); });
+    if (made == nullptr) return {};
+    lent_.push_back(made);
+    std::byte* const data = made->own().data();
+    return {std::move(made), data, bytes};
+  }
+
 private:
   ticket start(const rank_call& asked) { return ticket(board_, board_.start(asked)); }
+  template <class T>
+  ticket start_sum(rank_call::kind what, std::span<T> span) {
+    rank_call asked{what, 0, span.data(), span.size()};
+    for (const auto& one : lent_)
+      if (const auto all = one.lock(); all != nullptr && all->has(reinterpret_cast<std::byte*>(span.data()), span.size_bytes()))
+        asked.reached = all.get();
+    return start(asked);
+  }
 
   message_board& board_;
+  std::vector<std::weak_ptr<memory_of_ranks>> lent_;
+  std::uint64_t lent_blocks_ = 0;
 };
 
 } // namespace cairn::detail

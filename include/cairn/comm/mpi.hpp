@@ -28,6 +28,9 @@ namespace cairn {
 // One rank in each process that mpirun or srun has started: mpi{}.run([&](mpi::rank& rank) { … }) calls the body once in each
 // process, on the caller's thread. It can be run again.
 //
+// Where all processes run on one Linux machine, a trainer's gradients lie in memory that they share: each rank sums its part
+// where the others' lie, and messages only say when. Elsewhere, and where the system does not let them, messages carry it all.
+//
 // The constructor initialises MPI and the destructor finalizes it, both on a communication thread that makes all calls of
 // MPI. MPI can be started once in a process. A program that has initialised MPI itself, with MPI_THREAD_SERIALIZED or more,
 // keeps it; with MPI_THREAD_SERIALIZED it calls MPI only while no mpi object lives.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include <cairn/comm/lent_memory.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/train/reduction.hpp>
@@ -39,10 +40,10 @@ public:
     return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
   }
 
-  step_gradients(Device& device, std::size_t ranks, const places& at, std::byte* arena)
-      : facts_(facts_of(ranks)), memory_(device.allocate(bytes(ranks))), places_(at),
-        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(),
-                   {reinterpret_cast<T*>(memory_.data()), facts_}) {
+  step_gradients(Device& device, Communicator& comm, const places& at, std::byte* arena)
+      : facts_(facts_of(static_cast<std::size_t>(comm.size()))), lent_(lent(comm, facts_)),
+        memory_(device.allocate(lent_.data() == nullptr ? bytes(static_cast<std::size_t>(comm.size())) : 0)), places_(at),
+        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(), {start(), facts_}) {
     if (!fused) place_.start = first();
   }
   step_gradients(const step_gradients&) = delete;
@@ -60,9 +61,16 @@ public:
   auto& on_the_way() { return reduction_; }
 
 private:
-  T* first() const { return reinterpret_cast<T*>(memory_.data()) + facts_; }
+  // The communicator's own memory, where the device is the host and all of the gradients are sent from there.
+  static lent_memory lent(Communicator& comm, std::size_t facts) {
+    if constexpr (!fused && queue_shares_memory<queue>) return ask_for_memory(comm, (facts + Plan::parameter_block) * sizeof(T));
+    else return {};
+  }
+  T* start() const { return reinterpret_cast<T*>(lent_.data() == nullptr ? memory_.data() : lent_.data()); }
+  T* first() const { return start() + facts_; }
 
   std::size_t facts_;
+  lent_memory lent_;
   typename Device::memory memory_;
   places places_;
   reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // after its memory, so it goes first

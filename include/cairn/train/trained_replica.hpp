@@ -90,7 +90,7 @@ protected:
       : base(std::move(device), seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
         comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
-        gradients_(replica_.device(), static_cast<std::size_t>(this->comm().size()),
+        gradients_(replica_.device(), this->comm(),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include <cairn/comm/memory_of_ranks.hpp>
 #include <cairn/comm/message_transport.hpp>
 #include <cairn/comm/owned_parts.hpp>
 
@@ -26,7 +27,8 @@ struct call_stretch {
   std::size_t count = 0;
   bool is_last = true; // of its call
 
-  static constexpr std::size_t part_bytes = 256_KiB; // of one rank
+  static constexpr std::size_t part_bytes = 256_KiB;  // of one rank
+  static constexpr std::size_t reached_bytes = 1_MiB; // the same where nothing arrives, but is summed where it lies
 
   // What comes next of a call, of which the elements before `first` have had their turn.
   static call_stretch next_of(const rank_call& asked, std::size_t ranks, std::size_t first) {
@@ -34,7 +36,8 @@ struct call_stretch {
     const bool can_be_cut = asked.what != rank_call::kind::exchange;
     next.first = first;
     next.count = asked.count - first;
-    if (can_be_cut) next.count = std::min(next.count, ranks * part_bytes / asked.element_bytes());
+    const std::size_t part = asked.reached == nullptr ? part_bytes : reached_bytes;
+    if (can_be_cut) next.count = std::min(next.count, ranks * part / asked.element_bytes());
     next.is_last = first + next.count == asked.count;
     return next;
   }
@@ -43,7 +46,8 @@ struct call_stretch {
 // One call of one rank, or a stretch of it, as messages: first every owner collects what its part is made of, then it sends the
 // part to all.
 //
-//   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all
+//   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all. Where every rank can reach the spans of
+//                all, a note goes in place of the part, rank p sums where the spans lie, and a note says that the sum is there
 //   broadcast    the root sends part p to rank p; that goes to all but the root
 //   exchange     a part is what one rank gives; it goes to all
 //
@@ -58,7 +62,7 @@ public:
 
   explicit message_call(Transport& transport)
       : transport_(transport), size_(static_cast<std::size_t>(transport.size())), me_(static_cast<std::size_t>(transport.rank())),
-        streams_(4 * size_), requests_(4 * size_), over_(4 * size_) {}
+        streams_(4 * size_), requests_(4 * size_), over_(4 * size_), notes_(2 * size_) {}
 
   // A call with so many bytes takes no memory later.
   void reserve(std::size_t bytes) {
@@ -85,6 +89,7 @@ public:
     parts_ = owned_parts(stretch.count, element, size_, stretch.turn);
     memory_ = static_cast<std::byte*>(asked.data) + stretch.first * element;
     if (in_any_order && is_sum()) return begin_sum_of_transport();
+    if (asked.reached != nullptr) return begin_sum_in_place();
     if (asked.what == rank_call::kind::exchange) {
       if (asked.count > 0) std::memcpy(part_of(me_), asked.own, asked.count);
       send_own_part();
@@ -168,6 +173,12 @@ private:
     bool is_open = false;
   };
 
+  // Where a rank's span lies in the memory that all ranks can reach.
+  struct note {
+    std::uint64_t block = 0, offset = 0;
+  };
+  static std::byte* bytes_of(note& one) { return reinterpret_cast<std::byte*>(&one); }
+
   bool is_sum() const { return asked_.what == rank_call::kind::sum_float || asked_.what == rank_call::kind::sum_double; }
   std::size_t at(stream_kind kind, std::size_t rank) const { return kind * size_ + rank; }
   std::byte* part_of(std::size_t rank) const {
@@ -240,11 +251,21 @@ private:
     s.is_open = false;
     --streams_left_;
     // The memory of a part that was sent is free for its sum.
-    if (kind == share_out && is_sum()) open(part_in, rank, part_of(rank), part_bytes(rank));
+    if (asked_.reached != nullptr && (kind == share_in || kind == part_in)) check_note(kind, rank);
+    if (kind == share_out && is_sum()) open_sum_in(rank);
     if (kind == share_in && --parts_missing_ == 0) own_part_is_ready();
   }
 
+  void open_sum_in(std::size_t rank) {
+    if (asked_.reached != nullptr) open(part_in, rank, bytes_of(notes_[part_in / 2 * size_ + rank]), sizeof(note));
+    else open(part_in, rank, part_of(rank), part_bytes(rank));
+  }
   void own_part_is_ready() {
+    if (asked_.reached != nullptr) {
+      if (asked_.what == rank_call::kind::sum_float) sum_in_place<float>();
+      else sum_in_place<double>();
+      return for_others([&](std::size_t rank) { open(part_out, rank, bytes_of(own_note_), sizeof(note)); });
+    }
     if (asked_.what == rank_call::kind::sum_float) sum_parts<float>();
     if (asked_.what == rank_call::kind::sum_double) sum_parts<double>();
     send_own_part();
@@ -269,6 +290,31 @@ private:
       if (me_ > 0) add_span<false>(own + first, of(0) + first, some); // a + b has the bits of b + a
       for (std::size_t rank = me_ + 1; rank < size_; ++rank) add_span<false>(own + first, of(rank) + first, some);
     }
+  }
+
+  // Every rank can reach the spans of all: what goes to an owner, and comes back from it, are notes. Between a note's sending and
+  // its arrival lies what the transport does to order memory: what was written before is seen behind it.
+  void begin_sum_in_place() {
+    own_note_ = {asked_.reached->number(), static_cast<std::uint64_t>(memory_ - asked_.reached->own().data())};
+    for_others([&](std::size_t rank) {
+      if (parts_.owns(rank)) open(share_out, rank, bytes_of(own_note_), sizeof(note));
+      if (parts_.owns(me_)) open(share_in, rank, bytes_of(notes_[rank]), sizeof(note)), ++parts_missing_;
+    });
+    close_if_done();
+  }
+  void check_note(stream_kind kind, std::size_t rank) const {
+    const note& told = notes_[kind / 2 * size_ + rank];
+    if (told.block == own_note_.block && told.offset == own_note_.offset) return;
+    throw input_error("rank " + std::to_string(rank) + " sums what lies at byte " + std::to_string(told.offset) + " of block " +
+                      std::to_string(told.block) + ", this rank what lies at byte " + std::to_string(own_note_.offset) +
+                      " of block " + std::to_string(own_note_.block));
+  }
+  template <class T>
+  void sum_in_place() {
+    const std::size_t offset = own_note_.offset + parts_.begin(me_) * sizeof(T);
+    const std::span<std::byte* const> starts = asked_.reached->starts();
+    const auto span_of = [&](int rank) { return reinterpret_cast<T*>(starts[static_cast<std::size_t>(rank)] + offset); };
+    sum_of_ranks<T>(static_cast<int>(size_), span_of, 0, parts_.end(me_) - parts_.begin(me_));
   }
 
   void begin_sum_of_transport() {
@@ -298,6 +344,8 @@ private:
   std::vector<finished_request> over_;
   std::unique_ptr<std::byte[]> collected_; // what the other ranks add to this one's part
   std::size_t room_ = 0;
+  std::vector<note> notes_; // that others have sent: with their shares, then with their parts
+  note own_note_{};
 
   rank_call asked_{};
   call_stretch now_{};
