@@ -9640,6 +9640,266 @@ void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& ho
 
 } // namespace cairn
 
+// cairn/ops/conv2d/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A convolution as its documentation says it, one element after another, each a sum in double: the oracle for every kernel, and
+// what computes elements for which there is no kernel. Pixels are counted through all images.
+
+template <class T>
+double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel, std::size_t o) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t image = pixel / how.over.outputs(), row = pixel / x.out % y.out, column = pixel % x.out;
+  const std::size_t in = how.group_in(), group = o / how.group_out();
+  double sum = 0;
+  for (std::size_t i = 0; i < y.kernel; ++i)
+    for (std::size_t j = 0; j < x.kernel; ++j) {
+      if (y.input(row, i) >= y.in || x.input(column, j) >= x.in) continue;
+      const T* const from = input + ((image * y.in + y.input(row, i)) * x.in + x.input(column, j)) * how.in_channels + group * in;
+      const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
+      for (std::size_t c = 0; c < in; ++c) sum += static_cast<double>(from[c]) * static_cast<double>(by[c]);
+    }
+  return sum;
+}
+
+// The output along one axis whose tap reads this input, or one that is not there.
+constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
+  const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
+  return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
+}
+
+template <class T>
+double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight, std::size_t pixel,
+                               std::size_t c) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t image = pixel / how.over.inputs(), row = pixel / x.in % y.in, column = pixel % x.in;
+  const std::size_t in = how.group_in(), out = how.group_out(), group = c / in;
+  double sum = 0;
+  for (std::size_t i = 0; i < y.kernel; ++i)
+    for (std::size_t j = 0; j < x.kernel; ++j) {
+      const std::size_t p = output_reading(y, row, i), q = output_reading(x, column, j);
+      if (p >= y.out || q >= x.out) continue;
+      for (std::size_t o = group * out; o < (group + 1) * out; ++o)
+        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(weight[((o * y.kernel + i) * x.kernel + j) * in + c % in]);
+    }
+  return sum;
+}
+
+// `tap` counts them row by row; c is a channel of the group.
+template <class T>
+double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient, const T* input,
+                                std::size_t o, std::size_t tap, std::size_t c) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t channel = o / how.group_out() * how.group_in() + c;
+  double sum = 0;
+  for (std::size_t image = 0; image < samples; ++image)
+    for (std::size_t p = 0; p < y.out; ++p)
+      for (std::size_t q = 0; q < x.out; ++q) {
+        const std::size_t row = y.input(p, tap / x.kernel), column = x.input(q, tap % x.kernel);
+        if (row >= y.in || column >= x.in) continue;
+        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(input[((image * y.in + row) * x.in + column) * how.in_channels + channel]);
+      }
+  return sum;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/conv2d/depthwise.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A convolution of which every channel is one of its own (MobileNet's: Howard et al. 2017): no product of matrices, but a sum of
+// rows of channels, each weighted element by element. An element is a sum over its taps in their order.
+
+constexpr bool is_depthwise(const convolution& how) { return how.groups == how.in_channels && how.groups == how.out_channels; }
+
+// Two rows of channels that are multiplied element by element.
+template <class T>
+struct channel_term {
+  const T *x, *weight;
+};
+
+template <class T>
+struct channel_block {
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T type __attribute__((vector_size(64)));
+  typedef T loose __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+
+  [[gnu::always_inline]] static const loose& at(const T* first) { return *reinterpret_cast<const loose*>(first); }
+};
+
+// sum[c] = the sum of x[c] weight[c] over the terms in their order.
+template <class T>
+[[gnu::always_inline]] inline void weighted_sum(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  using block = channel_block<T>;
+  std::size_t c = 0;
+  for (; c + 2 * block::width <= channels; c += 2 * block::width) {
+    typename block::type first{}, second{};
+    for (std::size_t t = 0; t < count; ++t) {
+      first += block::at(terms[t].x + c) * block::at(terms[t].weight + c);
+      second += block::at(terms[t].x + c + block::width) * block::at(terms[t].weight + c + block::width);
+    }
+    *reinterpret_cast<typename block::loose*>(sum + c) = first;
+    *reinterpret_cast<typename block::loose*>(sum + c + block::width) = second;
+  }
+  for (; c < channels; ++c) {
+    T own{};
+    for (std::size_t t = 0; t < count; ++t) own += terms[t].x[c] * terms[t].weight[c];
+    sum[c] = own;
+  }
+}
+template <class T>
+[[gnu::noinline]] void weighted_sum_plain(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  weighted_sum(terms, count, channels, sum);
+}
+template <class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void weighted_sum_avx2(const channel_term<T>* terms, std::size_t count, std::size_t channels,
+                                                           T* sum) {
+  weighted_sum(terms, count, channels, sum);
+}
+template <class T>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void weighted_sum_avx512(const channel_term<T>* terms, std::size_t count,
+                                                               std::size_t channels, T* sum) {
+  weighted_sum(terms, count, channels, sum);
+}
+template <class T>
+auto weighted_sum_for(instruction_set set) {
+  return set == instruction_set::avx512 ? weighted_sum_avx512<T>
+         : set == instruction_set::avx2 ? weighted_sum_avx2<T>
+                                        : weighted_sum_plain<T>;
+}
+
+template <class T>
+struct finish_channels {
+  bool is_relu, is_masked;
+  [[gnu::always_inline]] inline void operator()(T& value, T bias, T addend, T mask) const {
+    const T v = value + bias;
+    const T added = blend(is_relu && v < T{0}, T{0}, v) + addend;
+    value = blend(is_masked && mask <= T{0}, T{0}, added);
+  }
+};
+
+// The weights as (tap, channel).
+template <class T>
+void turn_weights(const convolution& how, const T* weight, T* turned) {
+  const std::size_t taps = how.over.taps();
+  for (std::size_t c = 0; c < how.groups; ++c)
+    for (std::size_t tap = 0; tap < taps; ++tap) turned[tap * how.groups + c] = weight[c * taps + tap];
+}
+
+template <class T>
+void finish_pixel(instruction_set set, std::size_t channels, T* sum, const epilogue<T>& then, std::size_t row, const T* zeros) {
+  const bool masked = then.mask.data != nullptr, relu = then.then == activation::relu;
+  if (then.bias == nullptr && then.addend.data == nullptr && !masked && !relu) return;
+  const auto row_of = [&](const matrix<const T>& m) { return m.data == nullptr ? zeros : m.data + row * m.stride; };
+  run_elements(set, finish_channels<T>{relu, masked}, channels, std::array{sum},
+               std::array<const T*, 4>{sum, then.bias == nullptr ? zeros : then.bias, row_of(then.addend), row_of(then.mask)});
+}
+
+// Forward and the input gradient: terms(pixel, add) calls add(what is read, tap) for each tap of a pixel of the result. False,
+// and nothing is done, if the weights do not fit into the scratch.
+template <class T, class Terms>
+bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> result, const T* weight, const epilogue<T>& then,
+                      const Terms& terms) {
+  const std::size_t channels = how.groups, taps = how.over.taps(), weights = taps * channels;
+  if (taps * sizeof(channel_term<T>) + (weights + channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
+  const instruction_set set = widest_for_elements();
+  const auto sum_terms = weighted_sum_for<T>(set);
+  const std::size_t parts = std::min(result.rows, result.rows * weights < element_part ? 1 : queue.threads());
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    auto* const found = reinterpret_cast<channel_term<T>*>(scratch.data());
+    T* const turned = reinterpret_cast<T*>(found + taps);
+    T* const zeros = turned + weights;
+    turn_weights(how, weight, turned);
+    std::fill_n(zeros, channels, T{0});
+    for (std::size_t row = part * result.rows / parts; row < (part + 1) * result.rows / parts; ++row) {
+      std::size_t count = 0;
+      terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
+      sum_terms(found, count, channels, result.data + row * result.stride);
+      finish_pixel(set, channels, result.data + row * result.stride, then, row, zeros);
+    }
+  });
+  return true;
+}
+
+template <class T>
+bool depthwise_outputs(cpu::queue& queue, const convolution& how, matrix<T> output, const T* input, const T* weight,
+                       const epilogue<T>& then) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  return depthwise_gather(queue, how, output, weight, then, [&](std::size_t pixel, const auto& add) {
+    const T* const image = input + pixel / how.over.outputs() * how.over.inputs() * how.groups;
+    for (std::size_t i = 0; i < y.kernel; ++i)
+      for (std::size_t j = 0; j < x.kernel; ++j) {
+        const std::size_t row = y.input(pixel / x.out % y.out, i), column = x.input(pixel % x.out, j);
+        if (row < y.in && column < x.in) add(image + (row * x.in + column) * how.groups, i * x.kernel + j);
+      }
+  });
+}
+
+template <class T>
+bool depthwise_input_gradient(cpu::queue& queue, const convolution& how, matrix<T> input_gradient,
+                              matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  return depthwise_gather(queue, how, input_gradient, weight, then, [&](std::size_t pixel, const auto& add) {
+    const std::size_t first = pixel / how.over.inputs() * how.over.outputs();
+    for (std::size_t i = 0; i < y.kernel; ++i)
+      for (std::size_t j = 0; j < x.kernel; ++j) {
+        const std::size_t p = output_reading(y, pixel / x.in % y.in, i), q = output_reading(x, pixel % x.in, j);
+        if (p < y.out && q < x.out)
+          add(output_gradient.data + (first + p * x.out + q) * output_gradient.stride, i * x.kernel + j);
+      }
+  });
+}
+
+// Threads share the channels, so that an element is summed in one order. A row of the output is summed in T, rows in double.
+template <class T>
+bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient,
+                               matrix<const T> output_gradient, const T* input) {
+  constexpr std::size_t most = 4 * element_block; // channels at a time
+  const window_axis &y = how.over.y, &x = how.over.x;
+  const std::size_t taps = how.over.taps(), channels = how.groups;
+  if (taps * most * sizeof(double) + x.out * sizeof(channel_term<T>) > cpu::queue::scratch_bytes) return false;
+  const auto sum_terms = weighted_sum_for<T>(widest_for_elements());
+  queue.parallel_for((channels + most - 1) / most, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * most, count = std::min(most, channels - begin);
+    auto* const totals = reinterpret_cast<double*>(scratch.data());
+    auto* const found = reinterpret_cast<channel_term<T>*>(totals + taps * most);
+    alignas(64) T sums[most];
+    std::fill_n(totals, taps * most, 0.0);
+    for (std::size_t row = 0; row < samples * y.out; ++row) {
+      const T* const image = input + row / y.out * how.over.inputs() * channels + begin;
+      const T* const gradient = output_gradient.data + row * x.out * output_gradient.stride + begin;
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        const std::size_t from = y.input(row % y.out, tap / x.kernel);
+        if (from >= y.in) continue;
+        std::size_t terms = 0;
+        for (std::size_t q = 0; q < x.out; ++q)
+          if (const std::size_t column = x.input(q, tap % x.kernel); column < x.in)
+            found[terms++] = {image + (from * x.in + column) * channels, gradient + q * output_gradient.stride};
+        sum_terms(found, terms, count, sums);
+        for (std::size_t c = 0; c < count; ++c) totals[tap * most + c] += static_cast<double>(sums[c]);
+      }
+    }
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t tap = 0; tap < taps; ++tap)
+        weight_gradient[(begin + c) * taps + tap] = static_cast<T>(totals[tap * most + c]);
+  });
+  return true;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/conv2d/slab.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10098,77 +10358,6 @@ private:
   std::size_t terms_ = 0, depth_ = 0;
   bool stays_ = false; // the packed weights do, from one tile to the next
 };
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/conv2d/reference.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A convolution as its documentation says it, one element after another, each a sum in double: the oracle for every kernel, and
-// what computes elements for which there is no kernel. Pixels are counted through all images.
-
-template <class T>
-double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel, std::size_t o) {
-  const window_axis &y = how.over.y, &x = how.over.x;
-  const std::size_t image = pixel / how.over.outputs(), row = pixel / x.out % y.out, column = pixel % x.out;
-  const std::size_t in = how.group_in(), group = o / how.group_out();
-  double sum = 0;
-  for (std::size_t i = 0; i < y.kernel; ++i)
-    for (std::size_t j = 0; j < x.kernel; ++j) {
-      if (y.input(row, i) >= y.in || x.input(column, j) >= x.in) continue;
-      const T* const from = input + ((image * y.in + y.input(row, i)) * x.in + x.input(column, j)) * how.in_channels + group * in;
-      const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
-      for (std::size_t c = 0; c < in; ++c) sum += static_cast<double>(from[c]) * static_cast<double>(by[c]);
-    }
-  return sum;
-}
-
-// The output along one axis whose tap reads this input, or one that is not there.
-constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
-  const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
-  return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
-}
-
-template <class T>
-double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight, std::size_t pixel,
-                               std::size_t c) {
-  const window_axis &y = how.over.y, &x = how.over.x;
-  const std::size_t image = pixel / how.over.inputs(), row = pixel / x.in % y.in, column = pixel % x.in;
-  const std::size_t in = how.group_in(), out = how.group_out(), group = c / in;
-  double sum = 0;
-  for (std::size_t i = 0; i < y.kernel; ++i)
-    for (std::size_t j = 0; j < x.kernel; ++j) {
-      const std::size_t p = output_reading(y, row, i), q = output_reading(x, column, j);
-      if (p >= y.out || q >= x.out) continue;
-      for (std::size_t o = group * out; o < (group + 1) * out; ++o)
-        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
-               static_cast<double>(weight[((o * y.kernel + i) * x.kernel + j) * in + c % in]);
-    }
-  return sum;
-}
-
-// `tap` counts them row by row; c is a channel of the group.
-template <class T>
-double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient, const T* input,
-                                std::size_t o, std::size_t tap, std::size_t c) {
-  const window_axis &y = how.over.y, &x = how.over.x;
-  const std::size_t channel = o / how.group_out() * how.group_in() + c;
-  double sum = 0;
-  for (std::size_t image = 0; image < samples; ++image)
-    for (std::size_t p = 0; p < y.out; ++p)
-      for (std::size_t q = 0; q < x.out; ++q) {
-        const std::size_t row = y.input(p, tap / x.kernel), column = x.input(q, tap % x.kernel);
-        if (row >= y.in || column >= x.in) continue;
-        sum += static_cast<double>(output_gradient((image * y.out + p) * x.out + q, o)) *
-               static_cast<double>(input[((image * y.in + row) * x.in + column) * how.in_channels + channel]);
-      }
-  return sum;
-}
 
 } // namespace cairn::detail
 
@@ -11844,6 +12033,8 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
 }
@@ -11856,6 +12047,8 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
   if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
                                      then))
     detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
@@ -11874,6 +12067,10 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                   then); // (out, in) = (pixels, out)^T x (pixels, in)
   }
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) &&
+        detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
+      return;
   if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }

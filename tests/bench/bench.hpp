@@ -147,3 +147,4 @@ bool bench_ping_mpi(const request&);
 bool bench_predict(const request&);
 bool bench_machine(const request&);
 bool bench_products(const request&);
+bool bench_convolutions(const request&);

@@ -4,6 +4,7 @@
   compare.py --bench build/tests/bench/bench --peer "PYTHON torch_peer.py" [--program NAME=COMMAND]... [--out RESULTS.md]
   compare.py --part ranks --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
   compare.py --part products --bench build/tests/bench/bench --peer PYTHON
+  compare.py --part convolutions --bench build/tests/bench/bench --peer PYTHON
 
 The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
 lines of PyTorch's; --program one that prints "small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import time
 
-import products
+import kernels
 import ranks
 
 # The first of the sections of RESULTS.md that other programs made; they come last.
@@ -169,7 +170,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
     p.add_argument("--only", default="", help="regular expression for the workloads' names")
-    p.add_argument("--part", choices=["all", "ranks", "products"], default="all", help="what is measured and written")
+    p.add_argument("--part", choices=["all", "ranks", *kernels.KINDS], default="all", help="what is measured and written")
     p.add_argument("--tries", type=int, default=1, help="most times that a disturbed run is made")
     p.add_argument("--wait", type=float, default=0, help="seconds to wait for a quiet moment before a run")
     p.add_argument("--mpirun", default="mpirun --oversubscribe --bind-to none", help="what starts the ranks of mpi; empty: none")
@@ -193,11 +194,11 @@ def main():
         write(a.out, with_section(open(a.out).read(), ranks.HEADING, section))
         print("\n" + section)
         return
-    if a.part == "products":
+    if kind := kernels.KINDS.get(a.part):
         if not peer:
-            p.error("--part products needs --peer: a Python that has PyTorch")
-        section = products.section(tools, products.measure(tools, a.bench, peer[0], a.rounds, say))
-        write(a.out, with_section(open(a.out).read(), products.HEADING, section))
+            p.error(f"--part {a.part} needs --peer: a Python that has PyTorch")
+        section = kernels.section(tools, kind, kernels.measure(tools, kind, a.bench, peer[0], a.rounds, say))
+        write(a.out, with_section(open(a.out).read(), kind.heading, section))
         print("\n" + section)
         return
     programs = dict(item.split("=", 1) for item in a.program)

@@ -15,6 +15,7 @@ int usage(const char* fault) {
                "bench: %s\n"
                "  machine                                  what a core reaches\n"
                "  products                                 every form of a product, on cubes and the layers' sizes\n"
+               "  convolutions                             every part of convolutions, of layers that people know\n"
                "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
                "  mlp\n"
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
@@ -68,6 +69,7 @@ int main(int count, char** words) {
     if (asked.workload == "predict") known = bench_predict(asked);
     if (asked.workload == "machine") known = bench_machine(asked);
     if (asked.workload == "products") known = bench_products(asked);
+    if (asked.workload == "convolutions") known = bench_convolutions(asked);
     if (!known) return usage("this workload, or this size of it, is not compiled in");
   } catch (const std::logic_error& fault) { // of stoul and stod
     return usage((std::string("not a number for ") + fault.what()).c_str());

@@ -107,6 +107,7 @@ constexpr convolution several[] = {
     made(11, 10, 4, 6, 2, axis(3, 2, 2, 2), axis(3, 1, 3, 3)), // groups and dilations
     made(8, 12, 6, 6, 6, axis(5, 3, 4), axis(3, 4, 2, 2)),     // each channel by itself, and a stride beyond the window
     made(4, 4, 2, 3, 1, axis(4, 1, 3), axis(3, 1, 5)),         // more padding than image on one side
+    made(6, 7, 70, 70, 70, axis(3, 2, 1), axis(3, 1, 1)),      // the same with several blocks of channels
     made(9, 6, 3, 2, 1, axis(2, 4, 0, 3), axis(2, 2, 1, 2)),   // a stride and a dilation with a common divisor
     made(6, 6, 70, 60, 1, axis(3, 1, 1), axis(3, 1, 1)),       // several slivers, the last one partial
 };
@@ -134,7 +135,8 @@ TEST_CASE("conv2d: an activation, an addend, a mask and rows apart change nothin
 TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an image whatever others there are", T, float,
                    double) {
   const convolution large[] = {made(17, 19, 20, 33, 1, axis(3, 1, 1), axis(3, 1, 1)),
-                               made(18, 15, 24, 36, 2, axis(3, 2, 1), axis(5, 1, 2))};
+                               made(18, 15, 24, 36, 2, axis(3, 2, 1), axis(5, 1, 2)),
+                               made(17, 15, 130, 130, 130, axis(3, 1, 1), axis(5, 2, 2))};
   for (const convolution& how : large) {
     const auto one = run<T>(how, 4, 1);
     CHECK((run<T>(how, 4, 2) == one));

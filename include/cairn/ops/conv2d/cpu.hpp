@@ -12,6 +12,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/conv2d/depthwise.hpp>
 #include <cairn/ops/conv2d/gather.hpp>
 #include <cairn/ops/conv2d/reference.hpp>
 #include <cairn/ops/conv2d/weight_sums.hpp>
@@ -194,6 +195,8 @@ void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t sampl
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) && detail::depthwise_outputs(queue, how, output, input, weight, then)) return;
   if (!detail::gather_outputs(queue, detail::widest_instruction_set(), how, samples, output, input, weight, then))
     detail::conv2d_forward_plain(queue, how, samples, output, input, weight, then);
 }
@@ -206,6 +209,8 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) && detail::depthwise_input_gradient(queue, how, result, output_gradient, weight, then)) return;
   if (!detail::gather_input_gradient(queue, detail::widest_instruction_set(), how, samples, result, output_gradient, weight,
                                      then))
     detail::conv2d_input_gradient_plain(queue, how, samples, result, output_gradient, weight, then);
@@ -224,6 +229,10 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                   then); // (out, in) = (pixels, out)^T x (pixels, in)
   }
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+  if constexpr (!detail::narrow_element<T>)
+    if (detail::is_depthwise(how) &&
+        detail::depthwise_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input))
+      return;
   if (!detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, weight_gradient, output_gradient, input))
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
