@@ -53,7 +53,7 @@ def faults(root, options):
         def built(name):
             source = pathlib.Path(folder) / f"{name.replace(' ', '_')}.cpp"
             source.write_text(wanted[name])
-            command = [options.compilers[0], *WARNINGS, "-O1", *options.flags, f"-I{root / 'examples'}", str(source), "-pthread",
+            command = [options.compilers[0], *WARNINGS, "-O0", *options.flags, f"-I{root / 'examples'}", str(source), "-pthread",
                        *options.link, "-o", str(source.with_suffix(""))]
             made = subprocess.run(command, capture_output=True, text=True)
             lines = made.stderr.splitlines()[:12]

@@ -2,7 +2,7 @@
 """A compiler that is told of C++17 or C++14, or is too old, says one sentence about it and nothing after it.
 
 Whichever header is included first: each one of the library either means nothing that C++17 does not know, or gives one
-error, which is ours. An older compiler is played by one that says so of itself. nvcc, where it is, reads what is for CUDA.
+error, which is ours; so says the first compiler of each header, the others of the roof. An older compiler is played by one that says so of itself. nvcc, where it is, reads what is for CUDA.
 """
 import os
 import pathlib
@@ -53,7 +53,8 @@ def faults(root, options):
         jobs += [(compiler, "cairn/core/config.hpp", ["-std=c++14"], "Cairn needs C++20, found C++14 or older"),
                  (compiler, "cairn/core/config.hpp", ["-std=c++20", *OLDER[kind]], f"found an older {kind}")]
         jobs += [(compiler, header, ["-std=c++17"], "Cairn needs C++20, found C++17: compile with -std=c++20")
-                 for header in headers(root) if component(header) is None]
+                 for header in (headers(root) if compiler == options.compilers[0] else ["cairn/cairn.hpp"])
+                 if component(header) is None]
     if nvcc():
         jobs += [(nvcc(), header, ["-std=c++17"], "Cairn needs C++20, found C++17: compile with -std=c++20")
                  for header in ["cairn/core/config.hpp", *cuda_headers(root)]]
