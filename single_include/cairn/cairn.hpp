@@ -9253,6 +9253,11 @@ inline void sum_from_distances(double* sums, std::size_t features, double count,
 struct alignas(64) sums_of_strip {
   double first[strip];
   double second[strip];
+
+  explicit sums_of_strip(std::size_t columns) {
+    std::fill_n(first, columns, 0.0);
+    std::fill_n(second, columns, 0.0);
+  }
 };
 
 // Of the columns [begin, begin + columns): add_distances.
@@ -9263,40 +9268,53 @@ void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, st
   add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
 }
 
-// add_gradients, and the gradients of the parameters; `mean` is to be filled.
+// What a strip's derivative is made of besides its sums.
 template <class T>
-void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, sums_of_strip& to,
-                   strip_of<T>& mean, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
-                   const T* input, const accumulated<T>* statistics) {
-  for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
+struct statistics_of_strip {
+  strip_of<T> mean;
+  double inverse[strip];
+};
+// Not inlined: g++ would warn of the columns behind the last, which nothing reads.
+template <class T>
+[[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
+                                       double eps, const accumulated<T>* statistics) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
+  }
+}
+
+// add_gradients, and the gradients of the parameters.
+template <class T>
+void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                   const statistics_of_strip<T>& of) {
   const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-  const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
+  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
   add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
   for (std::size_t j = 0; j < columns; ++j) {
-    const double inverse = inverse_deviation(statistics[features + begin + j], eps);
     if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
-    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * inverse);
+    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
   }
 }
 
 // dx of a strip, from its sums over `count` rows.
 template <class T>
-void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps,
-                         T* input_gradient, const T* output_gradient, const T* input, const strip_of<T>& mean,
-                         const accumulated<T>* statistics, const T* weight, const double* sums, const double* products,
-                         double count) {
+void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
+                         const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
+                         const double* sums, const double* products, double count) {
   strip_of<T> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
-    const double inverse = inverse_deviation(statistics[features + begin + j], eps);
-    factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
+    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
     gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-    slope.at[j] = static_cast<T>(products[j] * inverse * inverse / count);
+    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
   }
   const instruction_set set = widest_for_elements();
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
-                 std::array<const T*, 6>{output_gradient + first, input + first, mean.at, factor.at, gradient_mean.at, slope.at});
+    run_elements(
+        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
+        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
   }
 }
 
@@ -9325,7 +9343,7 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::sums_of_strip sums{};
+    detail::sums_of_strip sums(columns);
     detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
@@ -9376,13 +9394,13 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    detail::sums_of_strip sums{};
-    detail::sum_gradients(rows, features, begin, columns, eps, sums, mean, weight_gradient, bias_gradient, output_gradient, input,
-                          statistics);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip sums(columns);
+    detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    detail::differentiate_strip(rows, features, begin, columns, eps, input_gradient, output_gradient, input, mean, statistics,
-                                weight, sums.first, sums.second, static_cast<double>(rows));
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                sums.second, static_cast<double>(rows));
   });
 }
 
@@ -9391,7 +9409,7 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
   const auto count = static_cast<double>(rows);
   sums[2 * features] = count;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::sums_of_strip distances{};
+    detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
       detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
@@ -9414,10 +9432,10 @@ void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t f
                               accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
                               const T* input, const accumulated<T>* statistics) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    detail::sums_of_strip own{};
-    detail::sum_gradients(rows, features, begin, columns, eps, own, mean, weight_gradient, bias_gradient, output_gradient, input,
-                          statistics);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip own(columns);
+    detail::sum_gradients(rows, features, begin, columns, own, weight_gradient, bias_gradient, output_gradient, input, of);
     std::copy_n(own.first, columns, sums + begin);
     std::copy_n(own.second, columns, sums + features + begin);
   });
@@ -9428,10 +9446,10 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
                                const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
                                const double* sums) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
-    detail::differentiate_strip(rows, features, begin, columns, eps, input_gradient, output_gradient, input, mean, statistics,
-                                weight, sums + begin, sums + features + begin, sums[2 * features]);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
+                                sums + features + begin, sums[2 * features]);
   });
 }
 
@@ -16631,7 +16649,7 @@ struct summed_numbers {
 };
 
 // What a layer has summed over all ranks, as forward_call and backward_call lend it: BatchNorm's statistics under
-// sync_batch_norm. Without that, and in an evaluation, there is none, and a layer works with its own rows.
+// sync_batch_norm. Without that, and in an evaluation, they are null, and a layer works with its own rows.
 //
 // The numbers are the layer's own from the first forward of a micro-batch to its backward, as many as its sums_over_ranks(in)
 // says. The first forward writes what this rank has of them and calls sum() of them all. Where a policy makes the forward again,
@@ -16645,8 +16663,6 @@ struct layer_sums {
   void (*all_reduce)(void* self, std::size_t layer, std::size_t count) = nullptr;
   void* self = nullptr;
   std::size_t layer = 0;
-
-  explicit operator bool() const { return numbers != nullptr; }
 
   // What is put on the queue afterwards finds the first `count` numbers replaced by their sums over all ranks. It throws what a
   // communicator throws.
@@ -16698,7 +16714,7 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
-  layer_sums over_ranks{}; // only of a layer that has sums_over_ranks
+  const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -16724,7 +16740,7 @@ struct backward_call {
   std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
-  layer_sums over_ranks{};                 // as in forward
+  const layer_sums* over_ranks = nullptr;  // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -17062,14 +17078,14 @@ struct batch_norm_of_rows {
     if (call.why == pass::evaluate) return apply(mean, variance);
     accumulated<T>* const of_batch = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
     const bool moves = call.why == pass::forward;
-    if (const layer_sums& all = call.over_ranks) {
-      if (!all.are_made) {
-        batch_norm_sums(queue, rows, Features, all.numbers, x);
-        all.sum(2 * Features + 1);
+    if (const layer_sums* const all = call.over_ranks) {
+      if (!all->are_made) {
+        batch_norm_sums(queue, rows, Features, all->numbers, x);
+        all->sum(2 * Features + 1);
       }
-      batch_norm_statistics(queue, Features, of_batch, all.numbers);
+      batch_norm_statistics(queue, Features, of_batch, all->numbers);
       apply(of_batch, of_batch + Features);
-      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all.numbers + 2 * Features);
+      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
     } else {
       batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
       if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
@@ -17083,11 +17099,11 @@ struct batch_norm_of_rows {
     T* const dx = call.input_gradients[0];
     accumulated<T>*const dw = call.gradients[0], *const db = call.gradients[1];
     const accumulated<T>* const of_batch = call.tape.sums(0);
-    if (const layer_sums& all = call.over_ranks) {
-      batch_norm_gradient_sums(queue, rows, Features, eps, all.numbers, dw, db, dy, x, of_batch);
+    if (const layer_sums* const all = call.over_ranks) {
+      batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
       if (dx == nullptr) return;
-      all.sum(2 * Features);
-      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all.numbers);
+      all->sum(2 * Features);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
     } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
   }
 
@@ -17961,7 +17977,7 @@ struct request {
   bool gradients = true;               // ... are those of the parameters made?
   activation apply = activation::none; // `then` or `before`
   const T* addend = nullptr;
-  layer_sums over_ranks{};
+  const layer_sums* over_ranks = nullptr;
   std::size_t gap = 0; // elements behind each row of the last extent of outputs[0]
 };
 
@@ -20954,12 +20970,12 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where the layers find their sums over the ranks, each by its index among all layers.
+// Where the layers find their sums over the ranks, each by its index among all layers; null: it has none.
 struct sums_of_layers {
-  layer_sums (*function)(void* self, std::uint32_t leaf) = nullptr;
-  void* self = nullptr;
+  const layer_sums* (*function)(const void* self, std::uint32_t leaf) = nullptr;
+  const void* self = nullptr;
 
-  layer_sums operator()(std::uint32_t leaf) const { return function(self, leaf); }
+  const layer_sums* operator()(std::uint32_t leaf) const { return function(self, leaf); }
 };
 
 // Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
@@ -25505,14 +25521,17 @@ public:
   }();
 
   rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
-      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {}
+      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
+    for (std::size_t k = 0; k < layers::count; ++k)
+      lent_[k] = {.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
+  }
   rank_sums(const rank_sums&) = delete;
   rank_sums& operator=(const rank_sums&) = delete;
 
   // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
   const sums_of_layers* begin(summed_run what) {
     if (comm_.size() < 2) return nullptr;
-    are_made_ = {};
+    begin();
     put_run(what);
     return &callback_;
   }
@@ -25521,7 +25540,7 @@ public:
   // one call and no more. `wait` waits for an event.
   template <class Wait>
   summed_run join_forward(const Wait& wait) {
-    are_made_ = {};
+    begin();
     put_zeros();
     put_run(summed_run::nothing);
     sum(0, layers::of[0].numbers.forward);
@@ -25542,6 +25561,9 @@ public:
   }
 
 private:
+  void begin() {
+    for (layer_sums& layer : lent_) layer.are_made = false;
+  }
   double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
   double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
 
@@ -25571,8 +25593,7 @@ private:
   }
 
   void sum(std::size_t k, std::size_t count) {
-    const bool is_first = !are_made_[k];
-    are_made_[k] = true;
+    const bool is_first = !std::exchange(lent_[k].are_made, true);
     const std::span<double> sent{numbers(k), count + (is_first && k == 0 ? 1U : 0U)};
     try {
       auto pending = comm_.all_reduce(device_.compute(), sent);
@@ -25583,11 +25604,9 @@ private:
   }
 
   static void sum_for(void* self, std::size_t k, std::size_t count) { static_cast<rank_sums*>(self)->sum(k, count); }
-  static layer_sums of(void* self, std::uint32_t leaf) {
-    auto* const me = static_cast<rank_sums*>(self);
+  static const layer_sums* of(const void* self, std::uint32_t leaf) {
     const std::size_t k = index_of[leaf];
-    if (k == layers::count) return {};
-    return {.numbers = me->numbers(k), .are_made = me->are_made_[k], .all_reduce = &sum_for, .self = self, .layer = k};
+    return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
   }
   static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
     std::array<std::size_t, Plan::leaves + 1> index{};
@@ -25600,7 +25619,7 @@ private:
   Communicator& comm_;
   const program<T, queue>& code_;
   typename Device::memory memory_;
-  std::array<bool, layers::count> are_made_{};
+  std::array<layer_sums, layers::count> lent_{};
   sums_of_layers callback_{.function = &of, .self = this};
 };
 

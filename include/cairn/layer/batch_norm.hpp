@@ -54,14 +54,14 @@ struct batch_norm_of_rows {
     if (call.why == pass::evaluate) return apply(mean, variance);
     accumulated<T>* const of_batch = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
     const bool moves = call.why == pass::forward;
-    if (const layer_sums& all = call.over_ranks) {
-      if (!all.are_made) {
-        batch_norm_sums(queue, rows, Features, all.numbers, x);
-        all.sum(2 * Features + 1);
+    if (const layer_sums* const all = call.over_ranks) {
+      if (!all->are_made) {
+        batch_norm_sums(queue, rows, Features, all->numbers, x);
+        all->sum(2 * Features + 1);
       }
-      batch_norm_statistics(queue, Features, of_batch, all.numbers);
+      batch_norm_statistics(queue, Features, of_batch, all->numbers);
       apply(of_batch, of_batch + Features);
-      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all.numbers + 2 * Features);
+      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
     } else {
       batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
       if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
@@ -75,11 +75,11 @@ struct batch_norm_of_rows {
     T* const dx = call.input_gradients[0];
     accumulated<T>*const dw = call.gradients[0], *const db = call.gradients[1];
     const accumulated<T>* const of_batch = call.tape.sums(0);
-    if (const layer_sums& all = call.over_ranks) {
-      batch_norm_gradient_sums(queue, rows, Features, eps, all.numbers, dw, db, dy, x, of_batch);
+    if (const layer_sums* const all = call.over_ranks) {
+      batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
       if (dx == nullptr) return;
-      all.sum(2 * Features);
-      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all.numbers);
+      all->sum(2 * Features);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
     } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
   }
 

@@ -53,7 +53,7 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
-  layer_sums over_ranks{}; // only of a layer that has sums_over_ranks
+  const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -79,7 +79,7 @@ struct backward_call {
   std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
-  layer_sums over_ranks{};                 // as in forward
+  const layer_sums* over_ranks = nullptr;  // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };

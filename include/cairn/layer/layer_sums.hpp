@@ -16,7 +16,7 @@ struct summed_numbers {
 };
 
 // What a layer has summed over all ranks, as forward_call and backward_call lend it: BatchNorm's statistics under
-// sync_batch_norm. Without that, and in an evaluation, there is none, and a layer works with its own rows.
+// sync_batch_norm. Without that, and in an evaluation, they are null, and a layer works with its own rows.
 //
 // The numbers are the layer's own from the first forward of a micro-batch to its backward, as many as its sums_over_ranks(in)
 // says. The first forward writes what this rank has of them and calls sum() of them all. Where a policy makes the forward again,
@@ -30,8 +30,6 @@ struct layer_sums {
   void (*all_reduce)(void* self, std::size_t layer, std::size_t count) = nullptr;
   void* self = nullptr;
   std::size_t layer = 0;
-
-  explicit operator bool() const { return numbers != nullptr; }
 
   // What is put on the queue afterwards finds the first `count` numbers replaced by their sums over all ranks. It throws what a
   // communicator throws.

@@ -31,12 +31,12 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where the layers find their sums over the ranks, each by its index among all layers.
+// Where the layers find their sums over the ranks, each by its index among all layers; null: it has none.
 struct sums_of_layers {
-  layer_sums (*function)(void* self, std::uint32_t leaf) = nullptr;
-  void* self = nullptr;
+  const layer_sums* (*function)(const void* self, std::uint32_t leaf) = nullptr;
+  const void* self = nullptr;
 
-  layer_sums operator()(std::uint32_t leaf) const { return function(self, leaf); }
+  const layer_sums* operator()(std::uint32_t leaf) const { return function(self, leaf); }
 };
 
 // Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/config.hpp>
@@ -47,14 +48,17 @@ public:
   }();
 
   rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
-      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {}
+      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
+    for (std::size_t k = 0; k < layers::count; ++k)
+      lent_[k] = {.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
+  }
   rank_sums(const rank_sums&) = delete;
   rank_sums& operator=(const rank_sums&) = delete;
 
   // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
   const sums_of_layers* begin(summed_run what) {
     if (comm_.size() < 2) return nullptr;
-    are_made_ = {};
+    begin();
     put_run(what);
     return &callback_;
   }
@@ -63,7 +67,7 @@ public:
   // one call and no more. `wait` waits for an event.
   template <class Wait>
   summed_run join_forward(const Wait& wait) {
-    are_made_ = {};
+    begin();
     put_zeros();
     put_run(summed_run::nothing);
     sum(0, layers::of[0].numbers.forward);
@@ -84,6 +88,9 @@ public:
   }
 
 private:
+  void begin() {
+    for (layer_sums& layer : lent_) layer.are_made = false;
+  }
   double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
   double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
 
@@ -113,8 +120,7 @@ private:
   }
 
   void sum(std::size_t k, std::size_t count) {
-    const bool is_first = !are_made_[k];
-    are_made_[k] = true;
+    const bool is_first = !std::exchange(lent_[k].are_made, true);
     const std::span<double> sent{numbers(k), count + (is_first && k == 0 ? 1U : 0U)};
     try {
       auto pending = comm_.all_reduce(device_.compute(), sent);
@@ -125,11 +131,9 @@ private:
   }
 
   static void sum_for(void* self, std::size_t k, std::size_t count) { static_cast<rank_sums*>(self)->sum(k, count); }
-  static layer_sums of(void* self, std::uint32_t leaf) {
-    auto* const me = static_cast<rank_sums*>(self);
+  static const layer_sums* of(const void* self, std::uint32_t leaf) {
     const std::size_t k = index_of[leaf];
-    if (k == layers::count) return {};
-    return {.numbers = me->numbers(k), .are_made = me->are_made_[k], .all_reduce = &sum_for, .self = self, .layer = k};
+    return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
   }
   static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
     std::array<std::size_t, Plan::leaves + 1> index{};
@@ -142,7 +146,7 @@ private:
   Communicator& comm_;
   const program<T, queue>& code_;
   typename Device::memory memory_;
-  std::array<bool, layers::count> are_made_{};
+  std::array<layer_sums, layers::count> lent_{};
   sums_of_layers callback_{.function = &of, .self = this};
 };
 

@@ -78,6 +78,11 @@ inline void sum_from_distances(double* sums, std::size_t features, double count,
 struct alignas(64) sums_of_strip {
   double first[strip];
   double second[strip];
+
+  explicit sums_of_strip(std::size_t columns) {
+    std::fill_n(first, columns, 0.0);
+    std::fill_n(second, columns, 0.0);
+  }
 };
 
 // Of the columns [begin, begin + columns): add_distances.
@@ -88,40 +93,53 @@ void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, st
   add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
 }
 
-// add_gradients, and the gradients of the parameters; `mean` is to be filled.
+// What a strip's derivative is made of besides its sums.
 template <class T>
-void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, sums_of_strip& to,
-                   strip_of<T>& mean, accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
-                   const T* input, const accumulated<T>* statistics) {
-  for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
+struct statistics_of_strip {
+  strip_of<T> mean;
+  double inverse[strip];
+};
+// Not inlined: g++ would warn of the columns behind the last, which nothing reads.
+template <class T>
+[[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
+                                       double eps, const accumulated<T>* statistics) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
+  }
+}
+
+// add_gradients, and the gradients of the parameters.
+template <class T>
+void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                   const statistics_of_strip<T>& of) {
   const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-  const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
+  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
   add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
   for (std::size_t j = 0; j < columns; ++j) {
-    const double inverse = inverse_deviation(statistics[features + begin + j], eps);
     if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
-    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * inverse);
+    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
   }
 }
 
 // dx of a strip, from its sums over `count` rows.
 template <class T>
-void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps,
-                         T* input_gradient, const T* output_gradient, const T* input, const strip_of<T>& mean,
-                         const accumulated<T>* statistics, const T* weight, const double* sums, const double* products,
-                         double count) {
+void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
+                         const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
+                         const double* sums, const double* products, double count) {
   strip_of<T> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
-    const double inverse = inverse_deviation(statistics[features + begin + j], eps);
-    factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
+    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
     gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-    slope.at[j] = static_cast<T>(products[j] * inverse * inverse / count);
+    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
   }
   const instruction_set set = widest_for_elements();
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
-                 std::array<const T*, 6>{output_gradient + first, input + first, mean.at, factor.at, gradient_mean.at, slope.at});
+    run_elements(
+        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
+        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
   }
 }
 
@@ -150,7 +168,7 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::sums_of_strip sums{};
+    detail::sums_of_strip sums(columns);
     detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
       const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
@@ -201,13 +219,13 @@ void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    detail::sums_of_strip sums{};
-    detail::sum_gradients(rows, features, begin, columns, eps, sums, mean, weight_gradient, bias_gradient, output_gradient, input,
-                          statistics);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip sums(columns);
+    detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    detail::differentiate_strip(rows, features, begin, columns, eps, input_gradient, output_gradient, input, mean, statistics,
-                                weight, sums.first, sums.second, static_cast<double>(rows));
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                sums.second, static_cast<double>(rows));
   });
 }
 
@@ -216,7 +234,7 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
   const auto count = static_cast<double>(rows);
   sums[2 * features] = count;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::sums_of_strip distances{};
+    detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
       detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
@@ -239,10 +257,10 @@ void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t f
                               accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
                               const T* input, const accumulated<T>* statistics) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    detail::sums_of_strip own{};
-    detail::sum_gradients(rows, features, begin, columns, eps, own, mean, weight_gradient, bias_gradient, output_gradient, input,
-                          statistics);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip own(columns);
+    detail::sum_gradients(rows, features, begin, columns, own, weight_gradient, bias_gradient, output_gradient, input, of);
     std::copy_n(own.first, columns, sums + begin);
     std::copy_n(own.second, columns, sums + features + begin);
   });
@@ -253,10 +271,10 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
                                const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
                                const double* sums) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean;
-    for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
-    detail::differentiate_strip(rows, features, begin, columns, eps, input_gradient, output_gradient, input, mean, statistics,
-                                weight, sums + begin, sums + features + begin, sums[2 * features]);
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
+                                sums + features + begin, sums[2 * features]);
   });
 }
 
