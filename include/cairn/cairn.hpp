@@ -184,6 +184,7 @@
 #include <cairn/layer/layer.hpp>               // the concept: a function and its derivative
 #include <cairn/layer/layer_members.hpp>       // what the members of a layer look like
 #include <cairn/layer/layer_norm.hpp>          // LayerNorm<Features>
+#include <cairn/layer/layer_sums.hpp>          // what a layer sums over the ranks
 #include <cairn/layer/linear.hpp>              // Linear<In, Out>
 #include <cairn/layer/max_pool2d.hpp>          // MaxPool2d<Kernel>
 #include <cairn/layer/relu.hpp>                // ReLU
@@ -212,6 +213,7 @@
 #include <cairn/net/residual.hpp>            // Residual<Layers...>
 #include <cairn/net/sequential.hpp>          // Sequential<Layers...>
 #include <cairn/net/solved_step.hpp>         // a schedule solved when the program runs, as a trainer takes it
+#include <cairn/net/summed_layers.hpp>       // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                // the stages that have a parameter from another
 #include <cairn/net/walk.hpp>                // the values along a chain
 #include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
@@ -249,6 +251,7 @@
 #include <cairn/train/parameters.hpp>           // the parameters of a network by name
 #include <cairn/train/predicted_step.hpp>       // how long a step takes on many machines
 #include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
+#include <cairn/train/rank_sums.hpp>            // the sums of layers over the ranks
 #include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
 #include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
 #include <cairn/train/reduction.hpp>            // buckets of gradients on their way

@@ -3808,9 +3808,9 @@ constexpr void add_ops(hash64& h, std::span<const op> ops) {
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
-  static constexpr std::size_t parts = 5;
-  static constexpr std::array<const char*, parts> names{"network", "checkpoint policy", "element type", "gradient buckets",
-                                                        "version of Cairn"};
+  static constexpr std::size_t parts = 6;
+  static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy", "element type",
+                                                        "gradient buckets", "batch statistics",  "version of Cairn"};
 
   std::array<std::uint64_t, parts> words{};
 
@@ -9047,6 +9047,39 @@ void batch_norm_backward(detail::queue_without_this_op, std::size_t rows, std::s
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
+// The same in parts, for a batch whose rows are on several ranks: between two parts, numbers in double are summed over the
+// ranks.
+//
+// sums = (sum over rows of x, sum of x^2, rows), features + features + 1 numbers. A double has twice the digits of a float, so
+// that x^2 is exact, and what cancels when a variance is made of such sums is not more than rounding the inputs to float has
+// lost before. Of a network of doubles it is more: a mean 10^k deviations away from 0 costs 2 k of 16 digits of the variance.
+template <class T>
+void batch_norm_sums(detail::queue_without_this_op, std::size_t rows, std::size_t features, double* sums,
+                     const T* input) = delete;
+
+// Statistics from such sums. T is the type of the statistics.
+template <class T>
+void batch_norm_statistics(detail::queue_without_this_op, std::size_t features, T* statistics, const double* sums) = delete;
+
+// batch_norm_update() for a number of rows that lies where the sums do.
+template <class T>
+void batch_norm_update(detail::queue_without_this_op, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics, const double* rows) = delete;
+
+// sums = (sum over rows of dy, sum of dy (x - m)), features + features numbers, and the gradients of the parameters from these
+// rows; a null one of the two is not computed.
+template <class T>
+void batch_norm_gradient_sums(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, double* sums,
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) = delete;
+
+// dx of these rows, from such sums over all rows and, behind them, the number of all rows. The input gradient may lie on the
+// output gradient.
+template <class T>
+void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
+                               T* input_gradient, const T* output_gradient, const T* input, const accumulated<T>* statistics,
+                               const T* weight, const double* sums) = delete;
+
 } // namespace cairn
 
 // cairn/ops/elementwise/row_sums.hpp
@@ -9210,6 +9243,81 @@ struct alignas(64) strip_of {
   T at[strip];
 };
 
+// (sum of x, sum of x^2) of one column from its sums of distances.
+inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
+  sums[0] = count * first + distances;
+  sums[features] = squares + first * (2 * distances + count * first);
+}
+
+// Two sums over rows for each column of a strip.
+struct alignas(64) sums_of_strip {
+  double first[strip];
+  double second[strip];
+
+  explicit sums_of_strip(std::size_t columns) {
+    std::fill_n(first, columns, 0.0);
+    std::fill_n(second, columns, 0.0);
+  }
+};
+
+// Of the columns [begin, begin + columns): add_distances.
+template <class T>
+void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   const T* input) {
+  const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
+  add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
+}
+
+// What a strip's derivative is made of besides its sums.
+template <class T>
+struct statistics_of_strip {
+  strip_of<T> mean;
+  double inverse[strip];
+};
+// Not inlined: g++ would warn of the columns behind the last, which nothing reads.
+template <class T>
+[[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
+                                       double eps, const accumulated<T>* statistics) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
+  }
+}
+
+// add_gradients, and the gradients of the parameters.
+template <class T>
+void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                   const statistics_of_strip<T>& of) {
+  const matrix<const T> dy{output_gradient + begin, rows, columns, features};
+  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
+  add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
+  for (std::size_t j = 0; j < columns; ++j) {
+    if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
+    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
+  }
+}
+
+// dx of a strip, from its sums over `count` rows.
+template <class T>
+void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
+                         const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
+                         const double* sums, const double* products, double count) {
+  strip_of<T> factor, gradient_mean, slope;
+  for (std::size_t j = 0; j < columns; ++j) {
+    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
+    gradient_mean.at[j] = static_cast<T>(sums[j] / count);
+    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
+  }
+  const instruction_set set = widest_for_elements();
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t first = row * features + begin;
+    run_elements(
+        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
+        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
+  }
+}
+
 // y = (x - mean) r w + bias for the columns [begin, begin + columns).
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
@@ -9235,13 +9343,11 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    alignas(64) std::array<double, detail::strip> sums{}, squares{};
-    const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-    detail::add_rows(detail::widest_for_elements(), detail::add_distances{}, std::array{sums.data(), squares.data()},
-                     std::array{x, first});
+    detail::sums_of_strip sums(columns);
+    detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double distance = sums[j] * share, spread = squares[j] * share - distance * distance;
-      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
+      const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
+      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(input[begin + j]) + distance);
       variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
@@ -9256,44 +9362,94 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
+namespace detail {
+
 template <class T>
-void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
-                       const T* statistics) {
+void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                             const T* statistics) {
   const auto moved = [momentum](T running, double now) {
     return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
   };
-  const auto count = static_cast<double>(rows);
-  for (std::size_t j = 0; j < features && rows > 0; ++j)
+  for (std::size_t j = 0; j < features && count > 0; ++j)
     running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-  for (std::size_t j = 0; j < features && rows > 1; ++j)
+  for (std::size_t j = 0; j < features && count > 1; ++j)
     running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+}
+
+} // namespace detail
+
+template <class T>
+void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics) {
+  detail::move_running_statistics(static_cast<double>(rows), features, momentum, running_mean, running_variance, statistics);
+}
+template <class T>
+void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics, const double* rows) {
+  detail::move_running_statistics(*rows, features, momentum, running_mean, running_variance, statistics);
 }
 
 template <class T>
 void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto count = static_cast<double>(rows);
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean, factor, gradient_mean, slope;
-    for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
-    alignas(64) std::array<double, detail::strip> sums{}, products{};
-    const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-    const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
-    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()}, std::array{dy, x, center});
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double inverse = detail::inverse_deviation(statistics[features + begin + j], eps);
-      if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(sums[j]);
-      if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(products[j] * inverse);
-      factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
-      gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-      slope.at[j] = static_cast<T>(products[j] * inverse * inverse / count);
-    }
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip sums(columns);
+    detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    for (std::size_t row = 0; row < rows; ++row)
-      detail::run_elements(set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
-                           std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                sums.second, static_cast<double>(rows));
+  });
+}
+
+template <class T>
+void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
+  const auto count = static_cast<double>(rows);
+  sums[2 * features] = count;
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::sums_of_strip distances(columns);
+    detail::sum_distances(rows, features, begin, columns, distances, input);
+    for (std::size_t j = 0; j < columns; ++j) // x = first + distance
+      detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
+                                 distances.first[j], distances.second[j]);
+  });
+}
+
+template <class T>
+void batch_norm_statistics(cpu::queue&, std::size_t features, T* statistics, const double* sums) {
+  const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
+  for (std::size_t j = 0; j < features; ++j) {
+    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
+    statistics[j] = static_cast<T>(mean);
+    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+}
+
+template <class T>
+void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) {
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip own(columns);
+    detail::sum_gradients(rows, features, begin, columns, own, weight_gradient, bias_gradient, output_gradient, input, of);
+    std::copy_n(own.first, columns, sums + begin);
+    std::copy_n(own.second, columns, sums + features + begin);
+  });
+}
+
+template <class T>
+void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                               const double* sums) {
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
+                                sums + features + begin, sums[2 * features]);
   });
 }
 
@@ -12223,6 +12379,50 @@ void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, do
     output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
 }
 
+// Sums of one feature's distances from its first element and of their squares.
+struct two_sums {
+  double first = 0, second = 0;
+};
+template <narrow_element T>
+two_sums sum_distances_of(std::size_t rows, std::size_t features, std::size_t j, const T* input) {
+  two_sums to;
+  for (std::size_t row = 0; row < rows; ++row) add_distances{}(to.first, to.second, input[row * features + j], input[j]);
+  return to;
+}
+
+// add_gradients of one feature, and the gradients of its parameters.
+template <narrow_element T>
+two_sums sum_gradients_of(std::size_t rows, std::size_t features, std::size_t j, double eps, accumulated<T>* weight_gradient,
+                          accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                          const accumulated<T>* statistics) {
+  two_sums to;
+  for (std::size_t at = j; at < rows * features; at += features) {
+    const auto dy = static_cast<double>(output_gradient[at]);
+    to.first += dy;
+    to.second += dy * (static_cast<double>(input[at]) - static_cast<double>(statistics[j]));
+  }
+  if (bias_gradient != nullptr) bias_gradient[j] = static_cast<accumulated<T>>(to.first);
+  if (weight_gradient != nullptr)
+    weight_gradient[j] = static_cast<accumulated<T>>(to.second * inverse_deviation(statistics[features + j], eps));
+  return to;
+}
+
+// dx of one feature, from its sums over `count` rows.
+template <narrow_element T>
+void differentiate_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* input_gradient,
+                           const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                           const two_sums& sums, double count) {
+  using wide = accumulated<T>;
+  const wide mean = statistics[j];
+  const double inverse = inverse_deviation(statistics[features + j], eps);
+  const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
+  const auto gradient_mean = static_cast<wide>(sums.first / count);
+  const auto slope = static_cast<wide>(sums.second * inverse * inverse / count);
+  for (std::size_t at = j; at < rows * features; at += features)
+    input_gradient[at] = static_cast<T>(
+        factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
+}
+
 } // namespace detail
 
 template <detail::narrow_element T>
@@ -12231,13 +12431,8 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   using wide = accumulated<T>;
   const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
   detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    double sum = 0, squares = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const double distance = static_cast<double>(input[row * features + j]) - static_cast<double>(input[j]);
-      sum += distance;
-      squares += distance * distance;
-    }
-    const double distance = sum * share, spread = squares * share - distance * distance;
+    const detail::two_sums sums = detail::sum_distances_of(rows, features, j, input);
+    const double distance = sums.first * share, spread = sums.second * share - distance * distance;
     const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
     const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
     statistics[j] = mean;
@@ -12258,26 +12453,45 @@ template <detail::narrow_element T>
 void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  const auto count = static_cast<double>(rows);
   detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const wide mean = statistics[j];
-    const double inverse = detail::inverse_deviation(statistics[features + j], eps);
-    double sum = 0, products = 0;
-    for (std::size_t at = j; at < rows * features; at += features) {
-      const auto dy = static_cast<double>(output_gradient[at]);
-      sum += dy;
-      products += dy * (static_cast<double>(input[at]) - static_cast<double>(mean));
-    }
-    if (bias_gradient != nullptr) bias_gradient[j] = static_cast<wide>(sum);
-    if (weight_gradient != nullptr) weight_gradient[j] = static_cast<wide>(products * inverse);
+    const detail::two_sums sums =
+        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
     if (input_gradient == nullptr) return;
-    const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
-    const auto gradient_mean = static_cast<wide>(sum / count);
-    const auto slope = static_cast<wide>(products * inverse * inverse / count);
-    for (std::size_t at = j; at < rows * features; at += features)
-      input_gradient[at] = static_cast<T>(
-          factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
+    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight, sums,
+                                  static_cast<double>(rows));
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
+  const auto count = static_cast<double>(rows);
+  sums[2 * features] = count;
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    const detail::two_sums distances = detail::sum_distances_of(rows, features, j, input);
+    detail::sum_from_distances(sums + j, features, count, rows == 0 ? 0 : static_cast<double>(input[j]), distances.first,
+                               distances.second);
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) {
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    const detail::two_sums own =
+        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
+    sums[j] = own.first;
+    sums[features + j] = own.second;
+  });
+}
+
+template <detail::narrow_element T>
+void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                               const double* sums) {
+  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
+    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight,
+                                  {sums[j], sums[features + j]}, sums[2 * features]);
   });
 }
 
@@ -14411,39 +14625,45 @@ struct sum_of_two {
 };
 
 template <class Queue, class T>
-concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
-                                   const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
-                                   const accumulated<T>* sums, const std::int32_t* indices, const convolution& how) {
-  matmul(queue, to, from, from, transpose::second, then);
-  elementwise(queue, count, sum_of_two{}, y, x, x);
-  matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
-  relu_forward(queue, count, y, x);
-  relu_backward(queue, count, y, x, x);
-  gelu_forward(queue, count, y, x);
-  gelu_backward(queue, count, y, x, x);
-  tanh_forward(queue, count, y, x);
-  tanh_backward(queue, count, y, x, x);
-  sigmoid_forward(queue, count, y, x);
-  sigmoid_backward(queue, count, y, x, x);
-  dropout(queue, count, y, x, key, rate);
-  layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-  layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
-  batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-  batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
-  batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
-  batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
-  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
-  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
-  embedding_forward(queue, count, count, count, y, x, indices);
-  embedding_backward(queue, count, count, count, sum, x, indices);
-  conv2d_forward(queue, how, count, to, x, x, then);
-  conv2d_input_gradient(queue, how, count, y, from, x, then);
-  conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
-  max_pool2d_forward(queue, how.over, count, count, y, x);
-  max_pool2d_backward(queue, how.over, count, count, y, x, x);
-  avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
-  avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
-};
+concept computes_layers =
+    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from, const epilogue<T>& then,
+             const random_key& key, const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks,
+             const std::int32_t* indices, const convolution& how) {
+      matmul(queue, to, from, from, transpose::second, then);
+      elementwise(queue, count, sum_of_two{}, y, x, x);
+      matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
+      relu_forward(queue, count, y, x);
+      relu_backward(queue, count, y, x, x);
+      gelu_forward(queue, count, y, x);
+      gelu_backward(queue, count, y, x, x);
+      tanh_forward(queue, count, y, x);
+      tanh_backward(queue, count, y, x, x);
+      sigmoid_forward(queue, count, y, x);
+      sigmoid_backward(queue, count, y, x, x);
+      dropout(queue, count, y, x, key, rate);
+      layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+      layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
+      batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+      batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
+      batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
+      batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+      batch_norm_sums(queue, count, count, of_ranks, x);
+      batch_norm_statistics(queue, count, sum, of_ranks);
+      batch_norm_update(queue, count, 0.1, sum, sum, sums, of_ranks);
+      batch_norm_gradient_sums(queue, count, count, 1e-5, of_ranks, sum, sum, x, x, sums);
+      batch_norm_input_gradient(queue, count, count, 1e-5, y, x, x, sums, x, of_ranks);
+      group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+      group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
+      embedding_forward(queue, count, count, count, y, x, indices);
+      embedding_backward(queue, count, count, count, sum, x, indices);
+      conv2d_forward(queue, how, count, to, x, x, then);
+      conv2d_input_gradient(queue, how, count, y, from, x, then);
+      conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
+      max_pool2d_forward(queue, how.over, count, count, y, x);
+      max_pool2d_backward(queue, how.over, count, count, y, x, x);
+      avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
+      avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
+    };
 
 template <class Queue, class T>
 concept computes_losses =
@@ -16613,6 +16833,41 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/layer/layer_sums.hpp
+
+namespace cairn {
+
+// How many numbers a layer sums over the ranks in its forward, and in a backward that makes an input gradient.
+struct summed_numbers {
+  std::size_t forward = 0;
+  std::size_t backward = 0; // at most as many
+
+  constexpr bool operator==(const summed_numbers&) const = default;
+};
+
+// What a layer has summed over all ranks, as forward_call and backward_call lend it: BatchNorm's statistics under
+// sync_batch_norm. Without that, and in an evaluation, they are null, and a layer works with its own rows.
+//
+// The numbers are the layer's own from the first forward of a micro-batch to its backward, as many as its sums_over_ranks(in)
+// says. The first forward writes what this rank has of them and calls sum() of them all. Where a policy makes the forward again,
+// `are_made` is true: they are there, and nothing is summed again. A backward that makes an input gradient writes over them and
+// sums once more.
+//
+// All ranks make the same calls in the same order, as all run the same schedule.
+struct layer_sums {
+  double* numbers = nullptr; // on the device
+  bool are_made = false;
+  void (*all_reduce)(void* self, std::size_t layer, std::size_t count) = nullptr;
+  void* self = nullptr;
+  std::size_t layer = 0;
+
+  // What is put on the queue afterwards finds the first `count` numbers replaced by their sums over all ranks. It throws what a
+  // communicator throws.
+  void sum(std::size_t count) const { all_reduce(self, layer, count); }
+};
+
+} // namespace cairn
+
 // cairn/layer/layer.hpp
 
 namespace cairn {
@@ -16656,6 +16911,7 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
+  const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -16681,6 +16937,7 @@ struct backward_call {
   std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
+  const layer_sums* over_ranks = nullptr;  // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -16709,6 +16966,7 @@ struct backward_call {
 //                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]
 //   workspace(in, why)  memory for one call, by pass [none]
+//   sums_over_ranks(in) how many numbers it sums over the ranks where it is asked to: see layer_sums.hpp [none]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]
@@ -16993,13 +17251,15 @@ struct batch_norm_of_rows {
             tensor{"running_var", {Features}, initial::constant(1)}.of(element::accumulated)};
   }
 
-  // The means of the batch, then its variances. A forward whose tape is not kept has them in its workspace, which an
-  // evaluation leaves unused.
+  // The means of the batch, then its variances. A forward whose tape is not kept has them in its workspace.
   static constexpr tensor_list tape(const arguments&) { return statistics; }
   static constexpr tensor_list workspace(const arguments&, pass why) {
     if (why == pass::evaluate) return statistics;
     return {};
   }
+
+  // Of x, of x^2 and of 1; in backward of dy and dy (x - m) in their place.
+  static constexpr summed_numbers sums_over_ranks(const arguments&) { return {2 * Features + 1, 2 * Features}; }
 
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
@@ -17007,30 +17267,46 @@ struct batch_norm_of_rows {
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
-    const T *const weight = call.parameters[0], *const bias = call.parameters[1];
-    if (call.why == pass::evaluate) {
-      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], call.inputs[0], call.buffers.to_read().sums(0),
-                          call.buffers.to_read().sums(1), weight, bias);
-      return;
-    }
+    const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
+    const auto apply = [&](const accumulated<T>* mean, const accumulated<T>* variance) {
+      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias);
+    };
+    accumulated<T>*const mean = call.buffers.sums(0), *const variance = call.buffers.sums(1);
+    if (call.why == pass::evaluate) return apply(mean, variance);
     accumulated<T>* const of_batch = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
-    batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, call.inputs[0], weight, bias);
-    if (call.why == pass::forward)
-      batch_norm_update(queue, rows, Features, momentum, call.buffers.sums(0), call.buffers.sums(1),
-                        static_cast<const accumulated<T>*>(of_batch));
+    const bool moves = call.why == pass::forward;
+    if (const layer_sums* const all = call.over_ranks) {
+      if (!all->are_made) {
+        batch_norm_sums(queue, rows, Features, all->numbers, x);
+        all->sum(2 * Features + 1);
+      }
+      batch_norm_statistics(queue, Features, of_batch, all->numbers);
+      apply(of_batch, of_batch + Features);
+      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
+    } else {
+      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
+      if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
+    }
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients[0],
-                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+    const std::size_t rows = call.rows * rows_of(call.in(0));
+    const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];
+    T* const dx = call.input_gradients[0];
+    accumulated<T>*const dw = call.gradients[0], *const db = call.gradients[1];
+    const accumulated<T>* const of_batch = call.tape.sums(0);
+    if (const layer_sums* const all = call.over_ranks) {
+      batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
+      if (dx == nullptr) return;
+      all->sum(2 * Features);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
+    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
   }
 
 private:
   static constexpr tensor_list statistics = tensor{2, Features}.of(element::accumulated).once();
-
-  // How many rows of Features elements one sample is.
-  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; } // of a sample
 };
 
 } // namespace detail
@@ -17046,7 +17322,8 @@ private:
 //
 // Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
 // is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
-// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
+// trainer::join() gives all ranks those of the lowest rank that was there to the last step. With sync_batch_norm statistics
+// are those of the rows of all ranks, as torch.nn.SyncBatchNorm's, and all ranks move their running statistics alike.
 template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
 struct BatchNorm1d : detail::batch_norm_of_rows<Features, Eps, Momentum> {
   static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
@@ -17115,7 +17392,7 @@ namespace detail {
 // that tells whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
-      reshapes, fuses, adds, strided, skips_gradients, as_activation;
+      reshapes, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -17183,6 +17460,10 @@ template <class L>
 concept right_skips_gradients = std::is_same_v<decltype(L::skips_gradients), const bool> || final_layer<L> ||
                                 requires { &layer_and_names<L>::skips_gradients; };
 template <class L>
+concept right_sums_over_ranks = requires(const arguments& in) {
+  { L::sums_over_ranks(in) } -> std::convertible_to<summed_numbers>;
+} || final_layer<L> || requires { &layer_and_names<L>::sums_over_ranks; };
+template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
@@ -17192,10 +17473,11 @@ concept right_options = !requires { L::options_are_right; } || requires { requir
 
 // Asked of every layer of every network, and so in one expression.
 template <class L>
-concept right_layer = right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> &&
-                      right_takes<L> && right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> &&
-                      right_workspace<L> && right_flops<L> && right_in_place<L> && right_reshapes<L> && right_fuses<L> &&
-                      right_adds<L> && right_strided<L> && right_skips_gradients<L> && right_as_activation<L>;
+concept right_layer =
+    right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
+    right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
+    right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> && right_strided<L> && right_skips_gradients<L> &&
+    right_sums_over_ranks<L> && right_as_activation<L>;
 
 } // namespace detail
 
@@ -17256,6 +17538,9 @@ struct layer_message {
       static_assert(is_right<Checked>, "layer: inputs or takes is no constant of its type, expected static constexpr "
                                        "tensor_list inputs{{extents...}} and static constexpr std::size_t takes = 1; "
                                        "see checked_layer<type>");
+    else if constexpr (!right_sums_over_ranks<L>)
+      static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
+                                       "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
     else
       static_assert(is_right<Checked>, "layer: in_place, reshapes, fuses, adds, strided and skips_gradients are constants of "
                                        "type bool, as_activation one of type activation, expected static constexpr bool "
@@ -17889,6 +18174,7 @@ struct request {
   bool gradients = true;               // ... are those of the parameters made?
   activation apply = activation::none; // `then` or `before`
   const T* addend = nullptr;
+  const layer_sums* over_ranks = nullptr;
   std::size_t gap = 0; // elements behind each row of the last extent of outputs[0]
 };
 
@@ -18063,6 +18349,7 @@ private:
     call.workspace = workspace.view();
     call.random = random;
     call.addend = asked.addend;
+    call.over_ranks = asked.over_ranks;
     if (asked.gap > 0) call.output_stride = outputs_[0].last() + asked.gap;
   }
   values some(const tensor_list& list, std::uint32_t stream) const {
@@ -20880,6 +21167,14 @@ struct callbacks {
   callback<std::byte*, std::size_t> discarded{};
 };
 
+// Where the layers find their sums over the ranks, each by its index among all layers; null: it has none.
+struct sums_of_layers {
+  const layer_sums* (*function)(const void* self, std::uint32_t leaf) = nullptr;
+  const void* self = nullptr;
+
+  const layer_sums* operator()(std::uint32_t leaf) const { return function(self, leaf); }
+};
+
 // Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
 // `start` on. The owner may move it on while backward runs, whenever a layer's gradients are finished.
 template <class T>
@@ -20922,6 +21217,7 @@ struct frame : frozen_as_T<T> {
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
+  const sums_of_layers* sums = nullptr; // null: every rank has its own
 
   // The memory at a place in one of the two regions that belong to the chain.
   std::byte* bytes(const place& p) const {
@@ -21070,6 +21366,7 @@ private:
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
       call.why = why(o);
       call.random = random(i);
+      if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -21134,6 +21431,7 @@ private:
     call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
     call.workspace = {frame_.bytes(at.workspace), e.backward_workspace.offsets.data()};
     call.random = random(i);
+    if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;
@@ -21776,6 +22074,179 @@ private:
 };
 
 } // namespace cairn
+
+// cairn/net/summed_layers.hpp
+
+namespace cairn::detail {
+
+// A layer that has sums over the ranks, if they are asked for (layer/layer_sums.hpp).
+struct summed_layer {
+  std::uint32_t leaf = 0;            // its index among all layers
+  std::size_t position = 0;          // of the network's stage that it is, or in which it stands
+  summed_numbers numbers{};          // those of backward are 0 if there is no input gradient to be made of them
+  std::size_t parameters_before = 0; // elements of the flat gradient buffer that are complete when its backward begins
+
+  constexpr bool operator==(const summed_layer&) const = default;
+};
+
+// Those of a chain and of the chains inside its blocks, in the order of the first forwards; backward meets them in the opposite
+// order.
+template <class Blueprint, class Elements = typename Blueprint::elements,
+          class Indices = std::make_index_sequence<Elements::size>>
+struct summed_in;
+
+template <class Blueprints>
+struct summed_in_chains;
+template <class... Blueprints>
+struct summed_in_chains<pack<Blueprints...>> {
+  static constexpr std::size_t count = [] {
+    std::size_t sum = 0;
+    for (const std::size_t own : {summed_in<Blueprints>::count...}) sum += own;
+    return sum;
+  }();
+
+  // Of parameters the last chain's come first.
+  static constexpr summed_layer* write(summed_layer* out, summed_layer at, bool runs_backward) {
+    constexpr std::array<std::size_t, sizeof...(Blueprints)> leaves{Blueprints::leaves...};
+    constexpr std::array<std::size_t, sizeof...(Blueprints)> blocks{Blueprints::parameter_block...};
+    constexpr std::array writers{&summed_in<Blueprints>::write...};
+    for (const std::size_t block : blocks) at.parameters_before += block;
+    for (std::size_t c = 0; c < sizeof...(Blueprints); ++c) {
+      at.parameters_before -= blocks[c];
+      out = writers[c](out, at, runs_backward);
+      at.leaf += static_cast<std::uint32_t>(leaves[c]);
+    }
+    return out;
+  }
+};
+
+template <class Blueprint, class... Elements, std::size_t... Index>
+struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
+  template <std::size_t I, class E>
+  static constexpr std::size_t layers_of() {
+    if constexpr (is_block<E>) return summed_in_chains<typename Blueprint::template inner<I>::type>::count;
+    else return numbers_of<I, E>().forward > 0 ? 1 : 0;
+  }
+  template <std::size_t I, class E>
+  static constexpr summed_numbers numbers_of() {
+    constexpr const auto& values = Blueprint::values;
+    const arguments in{values.input(I).items.data(), values.of[I].takes, Blueprint::constants};
+    if constexpr (requires { E::sums_over_ranks(in); }) return E::sums_over_ranks(in);
+    else return {};
+  }
+  using writer = summed_layer* (*)(summed_layer*, summed_layer, bool);
+  template <std::size_t I, class E>
+  static constexpr writer block_writer() {
+    if constexpr (is_block<E>) return &summed_in_chains<typename Blueprint::template inner<I>::type>::write;
+    else return writer{};
+  }
+
+  static constexpr std::array<std::size_t, sizeof...(Elements)> layers{layers_of<Index, Elements>()...};
+  static constexpr std::array<summed_numbers, sizeof...(Elements)> numbers{numbers_of<Index, Elements>()...};
+  static constexpr std::array<bool, sizeof...(Elements)> blocks{is_block<Elements>...};
+
+  static constexpr std::size_t count = [] {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < Blueprint::size; ++i) sum += layers[Blueprint::order[i]];
+    return sum;
+  }();
+
+  // Does the backward of a stage make an input gradient? The first stage's is that of the chain.
+  static constexpr bool makes_input_gradient(std::size_t i, bool of_chain) {
+    bool wanted = false;
+    for (std::size_t t = Blueprint::training.loss; t != Blueprint::training.count; ++t) {
+      const op& o = Blueprint::training.storage[t];
+      if (o.kind == op_kind::backward && o.position == i) wanted = o.wants_input_gradient;
+    }
+    return wanted && (i > 0 || of_chain);
+  }
+  // `before`: where the chain begins; `wanted`: is the gradient of its input made?
+  static constexpr summed_layer* write(summed_layer* out, summed_layer before, bool wanted) {
+    constexpr std::array<writer, sizeof...(Elements)> writers{block_writer<Index, Elements>()...};
+    for (std::size_t i = 0; i < Blueprint::size; ++i) {
+      const std::size_t e = Blueprint::order[i];
+      if (layers[e] == 0) continue;
+      summed_layer at = before;
+      at.leaf += Blueprint::leaf_begin[i];
+      at.parameters_before += Blueprint::parameter_begin[i];
+      const bool in_backward = makes_input_gradient(i, wanted);
+      if constexpr (Blueprint::is_root) at.position = i;
+      if (blocks[e]) {
+        out = writers[e](out, at, in_backward);
+      } else {
+        at.numbers = numbers[e];
+        if (!in_backward) at.numbers.backward = 0;
+        *out++ = at;
+      }
+    }
+    return out;
+  }
+};
+
+// Those of a whole network, and where the numbers of each lie: whole cache lines, and of the first layer one number more, by
+// which a trainer tells what is being run (train/rank_sums.hpp).
+template <class Blueprint>
+struct summed_layers {
+  static constexpr std::size_t count = summed_in<Blueprint>::count;
+  static constexpr std::array<summed_layer, count + 1> of = [] {
+    std::array<summed_layer, count + 1> out{};
+    summed_in<Blueprint>::write(out.data(), {}, Blueprint::gives_input_gradient);
+    return out;
+  }();
+  static constexpr std::array<std::size_t, count + 1> begin = [] {
+    std::array<std::size_t, count + 1> at{};
+    for (std::size_t k = 0; k < count; ++k) at[k + 1] = at[k] + (of[k].numbers.forward + (k == 0 ? 1U : 0U) + 7) / 8 * 8;
+    return at;
+  }();
+  static constexpr std::size_t elements = begin[count];
+
+  // What a step of one micro-batch sends.
+  static constexpr std::size_t calls = [] {
+    std::size_t sum = 0;
+    for (std::size_t k = 0; k < count; ++k) sum += of[k].numbers.backward > 0 ? 2U : 1U;
+    return sum;
+  }();
+  static constexpr std::size_t bytes = [] {
+    std::size_t sum = count > 0 ? 1 : 0;
+    for (std::size_t k = 0; k < count; ++k) sum += of[k].numbers.forward + of[k].numbers.backward;
+    return sum * sizeof(double);
+  }();
+
+  // All that ranks must agree on.
+  static constexpr std::uint64_t hash = [] {
+    hash64 h;
+    for (std::size_t k = 0; k < count; ++k) h.add(of[k].leaf).add(of[k].numbers.forward).add(of[k].numbers.backward);
+    return h.value();
+  }();
+};
+
+// BatchNorm1d<16>: a spelling (core/explain.hpp) with its first argument only, which says most.
+inline std::string short_name(const char* spelling) {
+  std::string_view name = spelling;
+  name.remove_suffix(spelled_after);
+  constexpr std::string_view own = "cairn::";
+  if (name.substr(0, own.size()) == own) name.remove_prefix(own.size());
+  const std::size_t comma = name.find(',');
+  if (comma == std::string_view::npos) return std::string(name);
+  return std::string(name.substr(0, name.find_last_not_of("UL", comma - 1) + 1)) + ">"; // clang: 16UL
+}
+
+// "2.1, BatchNorm1d<16>": a layer by its place, as its parameters are named, and its type.
+template <class T, class Queue>
+std::string place_of_layer(const program<T, Queue>& p, std::uint32_t leaf) {
+  std::size_t i = 0;
+  while (i + 1 < p.size() && p.leaf_begin[i + 1] <= leaf) ++i;
+  const auto& e = p.at(i);
+  const std::string name = std::to_string(i);
+  leaf -= p.leaf_begin[i];
+  for (std::size_t c = e.chains.size(); c-- > 0;)
+    if (e.chains[c].leaf_begin <= leaf)
+      return name + (e.chains.size() == 1 ? "." : "." + std::to_string(c) + ".") +
+             place_of_layer(*e.chains[c].code, leaf - e.chains[c].leaf_begin);
+  return name + ", " + short_name(p.stages[i].type);
+}
+
+} // namespace cairn::detail
 
 // cairn/train/samples.hpp
 
@@ -23352,6 +23823,19 @@ namespace cairn {
 struct overlapped {};
 struct after_backward {};
 
+// BatchNorm's statistics are those of the rows of all ranks, as torch.nn.SyncBatchNorm's: N ranks are one rank with the whole
+// batch, within rounding, and all ranks have the same running statistics, bit for bit. Without it each rank has statistics of
+// its own rows. Each micro-batch has its own; ranks may have different numbers of rows, and join() as without it.
+//
+// It costs a small all_reduce for each such layer in forward, 16 bytes for each feature and 8, and one in a backward that makes
+// an input gradient, 16 bytes for each feature. Nothing hides them: the layer waits. A recompute and an evaluation make none. The
+// sums stay from forward to backward: so many bytes for each layer, which trainer::bytes_on_device() counts. A network without
+// such layers, and one rank alone, are left as they are.
+//
+// The other ranks see a step from its first such call on: what fails behind it is final until synchronize(). trainer::forward()
+// makes these calls too, so all ranks call it.
+struct sync_batch_norm {};
+
 namespace detail {
 
 template <class T>
@@ -23366,9 +23850,9 @@ struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
 template <class... Options>
 struct ddp_options {
   static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
-                  std::is_same_v<Options, after_backward>) &&
+                  std::is_same_v<Options, after_backward> || std::is_same_v<Options, sync_batch_norm>) &&
                  ...),
-                "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
+                "ddp: an option is bucket_bytes<N>, overlapped, after_backward or sync_batch_norm");
 
   // 25 MiB is what PyTorch's users know.
   static constexpr std::size_t bytes = [] {
@@ -23378,16 +23862,18 @@ struct ddp_options {
     return chosen;
   }();
   static constexpr bool overlaps = (!std::is_same_v<Options, after_backward> && ...);
+  static constexpr bool sums_statistics = (std::is_same_v<Options, sync_batch_norm> || ...);
 };
 
 } // namespace detail
 
 // A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their
-// gradients are summed over Communicator in buckets before each update. It computes what Model computes.
+// gradients are summed over Communicator in buckets before each update. It computes what Model computes, but for
+// sync_batch_norm.
 //
 // It owns the model: a trainer of ddp<Model, ...> is the only thing that can run it, and that one reduces. The options
-// are bucket_bytes<N> and overlapped or after_backward. Of a fused_update the next bucket has to be complete before one
-// is waited for, so that two are in memory at a time.
+// are bucket_bytes<N>, overlapped or after_backward, and sync_batch_norm. Of a fused_update the next bucket has to be
+// complete before one is waited for, so that two are in memory at a time.
 template <class Model, class Communicator, class... Options>
 struct ddp {
   using model = Model;
@@ -23917,9 +24403,11 @@ std::string with_numbers(const X& x) {
   return out;
 }
 
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options, with statistics over all ranks
+// in so many layers.
 template <class Blueprint, class Model, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
+rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes,
+                    std::size_t summed = 0) {
   using around = whole<Model>;
   rank_texts out;
   const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
@@ -23932,7 +24420,9 @@ rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_
   out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
   out.write(2, std::string(type_name<typename Blueprint::element>()));
   out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  out.write(4, summed == 0 ? "of each rank's own rows"
+                           : "of all ranks (sync_batch_norm) in " + count(summed, summed == 1 ? " layer" : " layers"));
+  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
   std::size_t part = fingerprint::parts;
   out.write(part++, with_numbers(given.loss));
   out.write(part++, shortest_text(optimizer.learning_rate));
@@ -24729,13 +25219,17 @@ private:
 namespace cairn::detail {
 
 // What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers and how its gradients are cut.
+// numbers, how its gradients are cut, and a number of what layers sum over the ranks.
 template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0) {
   hash64 cut;
   for (const bucket& b : buckets) cut.add(b.end);
   fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
+  f.words = {Blueprint::network_hash,
+             Blueprint::schedule_hash,
+             hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             sums,
              hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
   return f;
 }
@@ -25055,6 +25549,279 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
 
 } // namespace cairn::detail
 
+// cairn/train/reduction.hpp
+
+namespace cairn::detail {
+
+// Throws the exception that is being handled again, with a text that begins with what it was about.
+[[noreturn]] inline void throw_with_name(const std::string& name) {
+  try {
+    throw;
+  } catch (const rank_lost& thrown) {
+    throw rank_lost(name + thrown.what());
+  } catch (const deadline_error& thrown) {
+    throw deadline_error(name + thrown.what());
+  } catch (const input_error& thrown) {
+    throw input_error(name + thrown.what());
+  }
+}
+
+// The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
+// copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
+// first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
+// be.
+template <class Communicator, class T, class Queue, std::size_t Most>
+class reduction {
+public:
+  // All of these stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way. The
+  // facts are those of all ranks; none if there is only one.
+  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory, std::span<T> facts = {})
+      : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
+
+  std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
+
+  // The most bytes that leave in one call.
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const bucket& b : buckets_) most = std::max(most, b.size());
+    return (facts_.size() + most) * sizeof(T);
+  }
+
+  // A new step: nothing has left yet.
+  void begin(Communicator& comm, Queue& queue, const step_facts& own) {
+    asks_to_stop_ = own.asks_to_stop;
+    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
+    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
+    begin(comm, queue);
+  }
+  // The same if the queue writes the facts, where the host cannot.
+  void begin(Communicator& comm, Queue& queue) {
+    next_ = 0;
+    if (!compares() || go_together()) return;
+    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
+  }
+
+  // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
+  void send(Communicator& comm, Queue& queue, std::size_t end) {
+    for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
+      std::span<T> sent = span_of(next_);
+      if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
+      naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
+    }
+  }
+  // So many have left in this step.
+  std::size_t left() const { return next_; }
+
+  // What is put into the queue afterwards sees the sums of bucket b over all ranks.
+  void wait(Queue& queue, std::size_t b) {
+    naming(b, [&] { pending_[b].wait(queue); });
+  }
+  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
+  bool is_back(std::size_t b) const {
+    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
+    else return false;
+  }
+  // wait() for all buckets that have left.
+  void wait(Queue& queue) {
+    for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
+  }
+
+  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
+  void compare(Communicator& comm, Queue& queue) {
+    if (!compares()) return;
+    wait_for_facts(queue);
+    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
+    take(comm, facts_);
+  }
+  // What all ranks say of their step, where the host can read it.
+  void take(Communicator& comm, std::span<const T> facts) {
+    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
+    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
+  }
+  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
+  void wait_for_facts(Queue& queue) {
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+  }
+  std::span<T> facts() const { return facts_; }
+  // Whether there are facts to compare: not of one rank, and not without gradients.
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
+  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
+  bool asks_to_stop() const { return asks_to_stop_; }
+  const ranks_with_samples& samples() const { return samples_; }
+
+  // Gives up what is on its way, while an exception passes.
+  void abandon() {
+    for (auto& p : pending_) static_cast<void>(pending_type(std::move(p)));
+    static_cast<void>(pending_type(std::move(facts_pending_)));
+    next_ = 0;
+  }
+
+private:
+  using pending_type = pending_of<Communicator, T, Queue>;
+
+  // A call for bucket b: what fails says which bucket it was.
+  template <class Call>
+  void naming(std::size_t b, const Call& call) const {
+    try {
+      call();
+    } catch (...) {
+      throw_with_name("bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets_.size()) + ": ");
+    }
+  }
+  bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
+
+  std::span<const bucket> buckets_;
+  std::span<const std::size_t> places_;
+  T* memory_;
+  std::span<T> facts_;
+  std::size_t next_ = 0;
+  bool asks_to_stop_ = false;
+  ranks_with_samples samples_{};
+  std::array<pending_type, Most> pending_{};
+  pending_type facts_pending_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/rank_sums.hpp
+
+namespace cairn::detail {
+
+// What is being run when layers sum over the ranks.
+enum class summed_run : unsigned char { nothing, micro_batch, last_micro_batch, forward_alone };
+
+// Writes one number, whatever was there.
+struct one_number {
+  double number = 0;
+  CAIRN_HOST_DEVICE double operator()(double) const { return number; }
+};
+
+// The layers' sums over the ranks (layer/layer_sums.hpp) in a trainer with sync_batch_norm: their memory, and the calls of the
+// communicator. A call is waited for where it is made, as the layer goes on with its result; buckets of gradients may be on
+// their way meanwhile. Which calls there are, and between which buckets, is a constant of the type.
+//
+// With the first call of each forward goes one number more, which adds up how many ranks run what: a rank that is finished with
+// its samples reads it, and makes the same calls with zeros.
+template <class Plan, class Communicator, class T, class Device>
+class rank_sums {
+  using layers = summed_layers<Plan>;
+
+public:
+  using queue = typename Device::queue;
+  static constexpr std::size_t bytes = layers::elements * sizeof(double);
+  static constexpr std::size_t most_bytes = [] { // that leave in one call
+    std::size_t most = 0;
+    for (std::size_t k = 0; k < layers::count; ++k)
+      most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;
+    return (most + 1) * sizeof(double);
+  }();
+
+  rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
+      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
+    for (std::size_t k = 0; k < layers::count; ++k)
+      lent_[k] = {.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
+  }
+  rank_sums(const rank_sums&) = delete;
+  rank_sums& operator=(const rank_sums&) = delete;
+
+  // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
+  const sums_of_layers* begin(summed_run what) {
+    if (comm_.size() < 2) return nullptr;
+    begin();
+    put_run(what);
+    return &callback_;
+  }
+
+  // A rank without samples, with zeros: the calls of a forward of the others, and what it is. If all ranks have none, there is
+  // one call and no more. `wait` waits for an event.
+  template <class Wait>
+  summed_run join_forward(const Wait& wait) {
+    begin();
+    put_zeros();
+    put_run(summed_run::nothing);
+    sum(0, layers::of[0].numbers.forward);
+    const summed_run found = run_of_others(wait);
+    if (found == summed_run::nothing) return found;
+    for (std::size_t k = 1; k < layers::count; ++k) sum(k, layers::of[k].numbers.forward);
+    return found;
+  }
+  // The calls of their backward. before(end) is called before each: gradients of the layers behind it are complete, up to `end`.
+  template <class Before>
+  void join_backward(const Before& before) {
+    put_zeros();
+    for (std::size_t k = layers::count; k-- > 0;) {
+      if (layers::of[k].numbers.backward == 0) continue;
+      before(layers::of[k].parameters_before);
+      sum(k, layers::of[k].numbers.backward);
+    }
+  }
+
+private:
+  void begin() {
+    for (layer_sums& layer : lent_) layer.are_made = false;
+  }
+  double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
+  double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
+
+  // One rank has at most 65,535 others, and a double is exact up to 2^53.
+  static constexpr double weight_of(summed_run what) {
+    constexpr std::array<double, 4> weights{0, 1, 65536, 65536.0 * 65536.0};
+    return weights[static_cast<std::size_t>(what)];
+  }
+  void put_run(summed_run what) {
+    elementwise(device_.compute(), 1, one_number{weight_of(what)}, run(), static_cast<const double*>(run()));
+  }
+  void put_zeros() {
+    double* const all = numbers(0);
+    elementwise(device_.compute(), layers::elements, one_number{}, all, static_cast<const double*>(all));
+  }
+  template <class Wait>
+  summed_run run_of_others([[maybe_unused]] const Wait& wait) {
+    double sum = 0;
+    if constexpr (shares_memory<Device>) sum = *run();
+    else {
+      download(device_.compute(), 1, &sum, static_cast<const double*>(run()));
+      wait(device_.compute().record());
+    }
+    for (const summed_run what : {summed_run::forward_alone, summed_run::last_micro_batch, summed_run::micro_batch})
+      if (sum >= weight_of(what)) return what;
+    return summed_run::nothing;
+  }
+
+  void sum(std::size_t k, std::size_t count) {
+    const bool is_first = !std::exchange(lent_[k].are_made, true);
+    const std::span<double> sent{numbers(k), count + (is_first && k == 0 ? 1U : 0U)};
+    try {
+      auto pending = comm_.all_reduce(device_.compute(), sent);
+      pending.wait(device_.compute());
+    } catch (...) {
+      throw_with_name("statistics of layer " + place_of_layer(code_, layers::of[k].leaf) + ": ");
+    }
+  }
+
+  static void sum_for(void* self, std::size_t k, std::size_t count) { static_cast<rank_sums*>(self)->sum(k, count); }
+  static const layer_sums* of(const void* self, std::uint32_t leaf) {
+    const std::size_t k = index_of[leaf];
+    return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
+  }
+  static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
+    std::array<std::size_t, Plan::leaves + 1> index{};
+    for (std::size_t& k : index) k = layers::count;
+    for (std::size_t k = 0; k < layers::count; ++k) index[layers::of[k].leaf] = k;
+    return index;
+  }();
+
+  Device& device_;
+  Communicator& comm_;
+  const program<T, queue>& code_;
+  typename Device::memory memory_;
+  std::array<layer_sums, layers::count> lent_{};
+  sums_of_layers callback_{.function = &of, .self = this};
+};
+
+} // namespace cairn::detail
+
 // cairn/train/weights_on_host.hpp
 
 namespace cairn::detail {
@@ -25216,142 +25983,6 @@ private:
   }
 
   static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
-};
-
-} // namespace cairn::detail
-
-// cairn/train/reduction.hpp
-
-namespace cairn::detail {
-
-// Throws the exception that is being handled again, with a text that says which bucket it was.
-[[noreturn]] inline void throw_with_bucket(std::size_t b, std::size_t buckets) {
-  const std::string bucket = "bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets) + ": ";
-  try {
-    throw;
-  } catch (const rank_lost& thrown) {
-    throw rank_lost(bucket + thrown.what());
-  } catch (const deadline_error& thrown) {
-    throw deadline_error(bucket + thrown.what());
-  } catch (const input_error& thrown) {
-    throw input_error(bucket + thrown.what());
-  }
-}
-
-// The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
-// copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
-// first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
-// be.
-template <class Communicator, class T, class Queue, std::size_t Most>
-class reduction {
-public:
-  // All of these stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way. The
-  // facts are those of all ranks; none if there is only one.
-  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory, std::span<T> facts = {})
-      : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
-
-  std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
-
-  // The most bytes that leave in one call.
-  std::size_t most_bytes() const {
-    std::size_t most = 0;
-    for (const bucket& b : buckets_) most = std::max(most, b.size());
-    return (facts_.size() + most) * sizeof(T);
-  }
-
-  // A new step: nothing has left yet.
-  void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    asks_to_stop_ = own.asks_to_stop;
-    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
-    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    begin(comm, queue);
-  }
-  // The same if the queue writes the facts, where the host cannot.
-  void begin(Communicator& comm, Queue& queue) {
-    next_ = 0;
-    if (!compares() || go_together()) return;
-    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
-  }
-
-  // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
-  void send(Communicator& comm, Queue& queue, std::size_t end) {
-    for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
-      std::span<T> sent = span_of(next_);
-      if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
-    }
-  }
-  // So many have left in this step.
-  std::size_t left() const { return next_; }
-
-  // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  void wait(Queue& queue, std::size_t b) {
-    naming(b, [&] { pending_[b].wait(queue); });
-  }
-  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
-  bool is_back(std::size_t b) const {
-    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
-    else return false;
-  }
-  // wait() for all buckets that have left.
-  void wait(Queue& queue) {
-    for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
-  }
-
-  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
-  void compare(Communicator& comm, Queue& queue) {
-    if (!compares()) return;
-    wait_for_facts(queue);
-    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
-    take(comm, facts_);
-  }
-  // What all ranks say of their step, where the host can read it.
-  void take(Communicator& comm, std::span<const T> facts) {
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
-    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
-  }
-  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
-  void wait_for_facts(Queue& queue) {
-    if (go_together()) wait(queue, 0);
-    else facts_pending_.wait(queue);
-  }
-  std::span<T> facts() const { return facts_; }
-  // Whether there are facts to compare: not of one rank, and not without gradients.
-  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
-  bool asks_to_stop() const { return asks_to_stop_; }
-  const ranks_with_samples& samples() const { return samples_; }
-
-  // Gives up what is on its way, while an exception passes.
-  void abandon() {
-    for (auto& p : pending_) static_cast<void>(pending_type(std::move(p)));
-    static_cast<void>(pending_type(std::move(facts_pending_)));
-    next_ = 0;
-  }
-
-private:
-  using pending_type = pending_of<Communicator, T, Queue>;
-
-  // A call for bucket b: what fails says which bucket it was.
-  template <class Call>
-  void naming(std::size_t b, const Call& call) const {
-    try {
-      call();
-    } catch (...) {
-      throw_with_bucket(b, buckets_.size());
-    }
-  }
-  bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
-
-  std::span<const bucket> buckets_;
-  std::span<const std::size_t> places_;
-  T* memory_;
-  std::span<T> facts_;
-  std::size_t next_ = 0;
-  bool asks_to_stop_ = false;
-  ranks_with_samples samples_{};
-  std::array<pending_type, Most> pending_{};
-  pending_type facts_pending_{};
 };
 
 } // namespace cairn::detail
@@ -25782,8 +26413,17 @@ public:
   static_assert(plan::trained::arena <= place::most_bytes,
                 "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
 
+  // The layers whose statistics are those of all ranks: with sync_batch_norm.
+  static constexpr std::size_t summed = [] {
+    if constexpr (distribution::options::sums_statistics) return summed_layers<plan>::count;
+    else return std::size_t{0};
+  }();
+
   // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
+  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets(), [] {
+    if constexpr (summed > 0) return summed_layers<plan>::hash;
+    else return std::uint64_t{0};
+  }());
 
   // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
@@ -25802,6 +26442,13 @@ protected:
   }
   using base::replica_;
   using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+  struct no_sums { // every rank has its own
+    static constexpr std::size_t bytes = 0, most_bytes = 0;
+    no_sums(Device&, communicator_type&, const program<T, queue>&) {}
+    const sums_of_layers* begin(summed_run) { return nullptr; }
+  };
+  using sums_type =
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, communicator_type, T, Device>>, type_of<no_sums>>::type;
 
   using base::is_apart;
   using typename base::replica_type;
@@ -25814,6 +26461,7 @@ protected:
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),
+        sums_(replica_.device(), this->comm(), code_),
         outcomes_(make_outcomes(replica_.device(), gradients_.facts_of(ranks_of(comm)))), learning_rate_(optimizer.learning_rate),
         settings_(settings()) {
     if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
@@ -25857,6 +26505,7 @@ protected:
     std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
                       flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
     if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
+    if (ranks > 1) all += sums_type::bytes;
     if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
     return all;
   }
@@ -25867,10 +26516,10 @@ protected:
   }
   // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
   void meet() {
-    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
+    tell_reserve(comm(), std::max(gradients_.on_the_way().most_bytes(), sums_type::most_bytes));
     compare_builds(
         comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes, summed));
     broadcast_replica(0);
   }
   void broadcast_replica(int root) {
@@ -26011,6 +26660,7 @@ protected:
   typename Device::memory input_gradient_; // if the network gives it
   typename Device::memory loss_constants_; // where the host cannot share its own
   flat_gradients gradients_;
+  [[no_unique_address]] sums_type sums_;
   [[no_unique_address]] outcomes_type outcomes_;
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step
@@ -26077,7 +26727,7 @@ protected:
   using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
   using base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
-  using base::stops_, base::updates_, base::wants_to_stop_;
+  using base::stops_, base::summed, base::sums_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
   using typename base::communicator_type;
   using typename base::sum;
@@ -26105,6 +26755,25 @@ protected:
     return guard_.run(
         steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
+  // The forward pass alone, as the next micro-batch makes it.
+  template <step_inputs Inputs>
+  void run_forward_alone(std::size_t rows, const Inputs& inputs) {
+    const auto run = [&] {
+      replica_.with_inputs(
+          rows, inputs, pass::recompute, waiting(), [](std::byte*) {},
+          [this](const frame<T>& given) {
+            frame<T> lent = this->with_random(given);
+            if constexpr (summed > 0) {
+              lent.sums = sums_.begin(summed_run::forward_alone);
+              guard_.enter(lent.sums != nullptr);
+            }
+            run_forward(code_, compute(), lent);
+          });
+      return true;
+    };
+    if constexpr (summed > 0) guard_.run(steps_ + 1, run, [this] { abandon(); });
+    else run();
+  }
 
 private:
   template <step_inputs Inputs, class Judge, class Watch>
@@ -26129,6 +26798,10 @@ private:
     lent.gradients = &gradients_.place();
     lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
     lent.tell = &tell;
+    if constexpr (summed > 0) {
+      lent.sums = sums_.begin(is_last ? summed_run::last_micro_batch : summed_run::micro_batch);
+      guard_.enter(lent.sums != nullptr); // the other ranks see this step from its first sums on
+    }
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
@@ -26143,7 +26816,7 @@ private:
     reducing_ = is_last;
     ++micro_batches_;
     begin_scale();
-    guard_.enter(is_last && (fused || distribution::distributed));
+    guard_.enter(lent.sums != nullptr || (is_last && (fused || distribution::distributed)));
     if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);
@@ -26349,7 +27022,7 @@ protected:
   friend struct replica_access;
   using base::comm, base::compute, base::waiting;
   using base::gradients_, base::guard_, base::last_samples_, base::micro_batches_, base::outcomes_, base::replica_;
-  using base::steps_, base::stops_, base::wants_to_stop_;
+  using base::steps_, base::stops_, base::summed, base::sums_, base::wants_to_stop_;
   using typename base::sum;
 
   std::uint64_t join_others() {
@@ -26375,8 +27048,9 @@ protected:
             if constexpr (is_apart) send_facts();
             this->begin_scale();
             guard_.enter(true);
+            const bool is_step = join_micro_batches();
             this->begin_reduction();
-            return step_of_others();
+            return step_of_others(is_step);
           },
           [this] { this->abandon(); });
     }
@@ -26390,11 +27064,33 @@ private:
     upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
     waiting()(compute().record());
   }
+  // Layers that sum over the ranks do so before there are gradients. The calls of the others' micro-batches up to the backward of
+  // the last; then true. False: no rank has samples, or there are no such layers.
+  bool join_micro_batches() {
+    if constexpr (summed > 0) {
+      if (comm().size() < 2) return false;
+      while (true) {
+        const summed_run found = sums_.join_forward(waiting());
+        if (found == summed_run::last_micro_batch) return true;
+        if (found == summed_run::nothing) return false;
+        if (found == summed_run::micro_batch) sums_.join_backward([](std::size_t) {});
+      }
+    } else return false;
+  }
+  // The calls of the backward of the last micro-batch, with the buckets that leave between them.
+  template <class Send>
+  void join_backward([[maybe_unused]] bool is_step, [[maybe_unused]] const Send& send) {
+    if constexpr (summed > 0)
+      if (is_step) sums_.join_backward(send);
+  }
   // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
-  bool step_of_others() {
+  bool step_of_others(bool is_step) {
     auto& gradients = gradients_.on_the_way();
     if constexpr (!fused) {
       add_nothing(gradients_.all());
+      join_backward(is_step, [&](std::size_t end) {
+        if (replica<Model>::options::overlaps) gradients.send(comm(), compute(), end);
+      });
       gradients.send(comm(), compute(), buckets[0].end);
     }
     const std::span<const sum> all = facts_now();
@@ -26402,10 +27098,15 @@ private:
     if (gradients.samples().count == 0) return end_of_all(all);
     if constexpr (fused) {
       this->begin_updates();
-      for (std::size_t b = 0; b != buckets.size(); ++b) {
-        add_nothing(gradients.span_of(b));
-        this->use_finished(buckets[b].end);
-      }
+      std::size_t b = 0;
+      const auto use_up_to = [&](std::size_t end) {
+        for (; b < buckets.size() && buckets[b].end <= end; ++b) {
+          add_nothing(gradients.span_of(b));
+          this->use_finished(buckets[b].end);
+        }
+      };
+      join_backward(is_step, use_up_to);
+      use_up_to(plan::parameter_block);
     }
     this->update();
     if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());
@@ -26754,6 +27455,10 @@ public:
   static constexpr std::size_t samples = Batch::size;
   static constexpr std::size_t most_bucket_bytes = plan::fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, plan::fused>;
+  static constexpr std::size_t statistics = [] { // calls, of a sync_batch_norm
+    if constexpr (distribution::options::sums_statistics) return detail::summed_layers<plan>::calls;
+    else return std::size_t{0};
+  }();
   static constexpr bool overlaps = plan::fused || distribution::options::overlaps;
   static constexpr std::size_t in_flight = [] { // buckets of a fused update that are in memory at a time
     if constexpr (plan::fused) return distribution::update::in_flight;
@@ -26834,14 +27539,48 @@ struct step_prediction {
 
 namespace detail {
 
-// The calls of a step, each with the ops between which it is on its way.
-template <std::size_t Most>
+// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
+template <std::size_t Most, std::size_t Buckets>
 struct planned_calls {
   std::array<planned_call, Most> storage{};
   std::size_t count = 0;
+  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
 
   constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
+  constexpr void add(const planned_call& call) { storage[count++] = call; }
+  constexpr void add(const planned_call& call, std::size_t bucket) {
+    of_bucket[bucket] = count;
+    add(call);
+  }
 };
+
+// Which of a layer's ops a call belongs to: the first forward of the stage in which it stands, or the backward. It is awaited at
+// once; the calls of several layers in one block are taken to be on their way together.
+template <class Plan>
+constexpr std::size_t op_of(std::size_t position, op_kind kind) {
+  for (std::size_t t = 0; t != Plan::training.count; ++t) {
+    const op& o = Plan::training.storage[t];
+    if (o.kind == kind && o.position == position) return t;
+  }
+  return Plan::training.count - 1;
+}
+// Statistics of all ranks (train/rank_sums.hpp) of all forwards, or of the backwards from `next` on that leave at an op before
+// `end`, or at it; those that are left come back in `next`.
+template <class Plan, class Calls>
+constexpr void add_statistics(Calls& out, bool backward, std::size_t& next, std::size_t end) {
+  using layers = summed_layers<Plan>;
+  while (next != layers::count) {
+    const std::size_t k = backward ? layers::count - 1 - next : next;
+    const summed_layer& layer = layers::of[k];
+    const std::size_t numbers = backward ? layer.numbers.backward : layer.numbers.forward + (k == 0 ? 1U : 0U);
+    if (numbers > 0) {
+      const std::size_t at = op_of<Plan>(layer.position, backward ? op_kind::backward : op_kind::forward);
+      if (at > end) return;
+      out.add({numbers * sizeof(double), at, at, 0});
+    }
+    ++next;
+  }
+}
 
 // The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
 // taken to leave at its end, though some leave inside.
@@ -26860,32 +27599,46 @@ inline constexpr auto ops_of_buckets = [] {
   return at;
 }();
 
-// The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole backward pass all buckets are awaited
-// before the update begins. A fused update waits for a bucket when as many have left after it as its memory has room for, and its
-// facts go by themselves, when the backward pass begins.
+// Statistics are awaited at once. The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole
+// backward pass all buckets are awaited before the update begins. A fused update waits for a bucket when as many have left after
+// it as its memory has room for, and its facts go by themselves, when the backward pass begins.
 template <class Times>
 constexpr auto calls_of(const Times& times, std::size_t machines) {
   using plan = typename Times::plan;
   using sum = accumulated<typename Times::element>;
   constexpr std::size_t count = Times::buckets.size();
-  planned_calls<count + 1> out{};
+  constexpr std::size_t last = plan::training.count - 1;
+  planned_calls<count + 1 + Times::statistics, count> out{};
+  // The calls for statistics up to an op.
+  std::size_t forwards = 0, backwards = 0;
+  const auto add_up_to = [&](std::size_t end) {
+    if constexpr (Times::statistics > 0) {
+      add_statistics<plan>(out, false, forwards, end);
+      add_statistics<plan>(out, true, backwards, end);
+    }
+  };
   if constexpr (count > 0) {
     constexpr const auto& leave = ops_of_buckets<Times>;
     const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
     if constexpr (plan::fused) {
-      out.storage[out.count++] = {facts, plan::training.loss, leave[0], 0};
+      add_up_to(plan::training.loss);
+      out.add({facts, plan::training.loss, leave[0], 0});
       for (std::size_t b = 0; b != count; ++b) {
         const std::size_t next = b + Times::in_flight - 1;
         const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
-        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum), leave[b],
-                                    next < count ? leave[next] : plan::training.count - 1, share * times.update()};
+        add_up_to(leave[b]);
+        out.add({Times::buckets[b].size() * sizeof(sum), leave[b], next < count ? leave[next] : last, share * times.update()}, b);
       }
     } else {
-      for (std::size_t b = 0; b != count; ++b)
-        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b],
-                                    plan::training.count - 1, b + 1 == count ? times.update() : 0};
+      for (std::size_t b = 0; b != count; ++b) {
+        add_up_to(leave[b]);
+        out.add(
+            {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b], last, b + 1 == count ? times.update() : 0},
+            b);
+      }
     }
   }
+  add_up_to(last);
   return out;
 }
 
@@ -26914,10 +27667,10 @@ constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const clus
   constexpr std::size_t count = given::buckets.size();
   detail::check_cluster(on);
   const auto planned = detail::calls_of(times, on.machines);
-  std::array<bucket_times, count + 1> seen{};
+  std::array<bucket_times, count + 1 + given::statistics> seen{};
   const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
   step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
-  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.count - count + b];
+  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];
   return out;
 }
 
@@ -27134,9 +27887,7 @@ public:
   template <step_inputs Inputs>
   owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    replica_.with_inputs(
-        rows, inputs, pass::recompute, this->waiting(), [](std::byte*) {},
-        [this](const detail::frame<T>& lent) { detail::run_forward(code_, compute(), this->with_random(lent)); });
+    this->run_forward_alone(rows, inputs);
     const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
     return replica_.fetched(replica_.shown(made), this->waiting());
   }
@@ -29638,6 +30389,8 @@ struct network_summary {
   std::size_t parameter_bytes = 0;
   std::vector<detail::network_line> lines{};
   std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
+  std::size_t statistics_calls = 0;      // of a sync_batch_norm, else none: calls in a step of one micro-batch
+  std::size_t statistics_bytes = 0;      // of all of them
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // is there one?
@@ -29765,17 +30518,23 @@ private:
 
   table totals() const {
     const auto quantity = [](std::uint64_t n) { return format_quantity(static_cast<double>(n)); };
-    if (!checkpointed)
-      return table({"one step", ""})
-          .row({"peak of activations", format_bytes(costs.peak)})
+    const std::string statistics = format_count(statistics_calls) + " calls, " + format_bytes(statistics_bytes);
+    if (!checkpointed) {
+      table out({"one step", ""});
+      out.row({"peak of activations", format_bytes(costs.peak)})
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
+      if (statistics_calls > 0) out.row({"statistics of all ranks", statistics});
+      return out;
+    }
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
-    return table({"one step", "as it is", "without checkpoint", "ratio"})
-        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
+    table out({"one step", "as it is", "without checkpoint", "ratio"});
+    out.row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
         .row({"tape bytes at the loss", format_bytes(costs.tape_bytes), format_bytes(without.tape_bytes),
               part(costs.tape_bytes, without.tape_bytes)})
         .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
+    if (statistics_calls > 0) out.row({"statistics of all ranks", statistics, statistics, ""});
+    return out;
   }
 };
 
@@ -29844,6 +30603,10 @@ network_summary summary() {
     constexpr std::size_t most = plan::fused ? replica::update::bytes : replica::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
     out.buckets.assign(buckets.begin(), buckets.end());
+    if constexpr (replica::options::sums_statistics) {
+      out.statistics_calls = detail::summed_layers<plan>::calls;
+      out.statistics_bytes = detail::summed_layers<plan>::bytes;
+    }
   }
   return out;
 }

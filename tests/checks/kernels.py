@@ -41,6 +41,11 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   batch_norm_update(q, 2, 2, 0.1, y, y, x);
   batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);
   batch_norm_backward(q, 2, 2, 1e-5, y, y, y, x, x, x, x);
+  batch_norm_sums(q, 2, 2, loss, x);
+  batch_norm_statistics(q, 2, y, loss);
+  batch_norm_update(q, 2, 0.1, y, y, x, loss);
+  batch_norm_gradient_sums(q, 2, 2, 1e-5, loss, y, y, x, x, x);
+  batch_norm_input_gradient(q, 2, 2, 1e-5, y, x, x, x, x, loss);
   group_norm_forward(q, channel_groups{}, 1e-5, y, y, x, x, x);
   group_norm_backward(q, channel_groups{}, y, y, y, x, x, x, x);
   embedding_forward(q, 2, 2, 2, y, x, i);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <cairn/comm/loopback.hpp>
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -183,6 +184,15 @@ TEST_CASE("summary: of a stage with several outputs all are shown, and nothing t
   const std::string text = s.text();
   CHECK(text.find("Split   (3, 4) (3, 4)  ") != std::string::npos);
   CHECK(text.find("ReLU             (3, 4)         ") != std::string::npos);
+}
+
+TEST_CASE("summary: with sync_batch_norm it says what a step sends for statistics") {
+  using Synced = ddp<Sequential<Linear<4, 8>, BatchNorm1d<8>, Linear<8, 2>>, loopback::rank, sync_batch_norm>;
+  const auto s = summary<Synced, 4>();
+  CHECK(s.statistics_calls == 2);
+  CHECK(s.statistics_bytes == (17 + 16 + 1) * sizeof(double));
+  CHECK(s.text().find("statistics of all ranks") != std::string::npos);
+  CHECK(summary<Small, 4>().text().find("statistics") == std::string::npos);
 }
 
 TEST_CASE("summary: with ddp each line says in which buckets its gradients leave") {

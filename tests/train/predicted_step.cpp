@@ -9,6 +9,7 @@
 
 #include <cairn/comm/loopback.hpp>
 #include <cairn/core/bfloat16.hpp>
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/checkpoint.hpp>
@@ -129,6 +130,18 @@ TEST_CASE("predicted_step: after the whole backward pass nothing is hidden, but 
   for (const bucket_times& b : p.buckets) CHECK(b.leaves == doctest::Approx(0.4));
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed == doctest::Approx(on_the_link<Costs>(four, facts) + 2 * four.latency).epsilon(0.1));
+}
+
+TEST_CASE("predicted_step: nothing hides the statistics of a sync_batch_norm") {
+  using Normed = Sequential<Linear<16, 64>, BatchNorm1d<64>, ReLU, Linear<64, 16>>;
+  const auto without = predicted_step(costs_of<on_ranks<Normed>>::of_step(0.5), four);
+  const auto with = predicted_step(costs_of<on_ranks<Normed, sync_batch_norm>>::of_step(0.5), four);
+  const double calls = detail::all_reduce_time(four, (129 + 1) * sizeof(double)).whole() +
+                       detail::all_reduce_time(four, 128 * sizeof(double)).whole();
+  CHECK(with.exposed == doctest::Approx(without.exposed + calls));
+  CHECK(with.buckets[0].leaves == doctest::Approx(without.buckets[0].leaves + calls));
+  const auto fused = predicted_step(costs_of<on_ranks<fused_update<Normed>, sync_batch_norm>>::of_step(0.5), four);
+  CHECK(fused.exposed > predicted_step(costs_of<on_ranks<fused_update<Normed>>>::of_step(0.5), four).exposed);
 }
 
 TEST_CASE("predicted_step: a bucket leaves after the backward that completes it") {

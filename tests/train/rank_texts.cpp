@@ -51,7 +51,8 @@ TEST_CASE("rank_texts: what was built") {
   CHECK(has(plain.read(1), "store_all at batch 6 of Sequential<"));
   CHECK(plain.read(2) == "float");
   CHECK(plain.read(3) == "2 of at most 1000 bytes");
-  CHECK(has(plain.read(4), "."));
+  CHECK(plain.read(4) == "of each rank's own rows");
+  CHECK(has(plain.read(5), "."));
   const rank_texts again = words_of<checkpoint<recompute_all, Net>>(options<MSELoss>{});
   CHECK(again.differs(plain, 0) == 1);
   CHECK(has(again.read(1), "recompute_all at batch 6"));

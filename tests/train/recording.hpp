@@ -176,6 +176,45 @@ void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, doubl
                              input, statistics, weight);
 }
 template <class T>
+void batch_norm_sums(queue& q, std::size_t rows, std::size_t features, double* sums, const T* input) {
+  q.put("batch_norm_sums", {span_of(sums, 2 * features + 1), span_of(input, rows * features)});
+  cairn::batch_norm_sums(q.real(), rows, features, sums, input);
+}
+template <class T>
+void batch_norm_statistics(queue& q, std::size_t features, T* statistics, const double* sums) {
+  q.put("batch_norm_statistics", {span_of(statistics, 2 * features), span_of(sums, 2 * features + 1)});
+  cairn::batch_norm_statistics(q.real(), features, statistics, sums);
+}
+template <class T>
+void batch_norm_update(queue& q, std::size_t features, double momentum, T* running_mean, T* running_variance, const T* statistics,
+                       const double* rows) {
+  q.put("batch_norm_update", {span_of(running_mean, features), span_of(running_variance, features),
+                              span_of(statistics, 2 * features), span_of(rows, 1)});
+  cairn::batch_norm_update(q.real(), features, momentum, running_mean, running_variance, statistics, rows);
+}
+template <class T>
+void batch_norm_gradient_sums(queue& q, std::size_t rows, std::size_t features, double eps, double* sums,
+                              cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient,
+                              const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_gradient_sums",
+        {span_of(sums, 2 * features), span_of(weight_gradient, features), span_of(bias_gradient, features),
+         span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features)});
+  cairn::batch_norm_gradient_sums(q.real(), rows, features, eps, sums, weight_gradient, bias_gradient, output_gradient, input,
+                                  statistics);
+}
+template <class T>
+void batch_norm_input_gradient(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                               const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics, const T* weight,
+                               const double* sums) {
+  const std::size_t count = rows * features;
+  q.put("batch_norm_input_gradient",
+        {span_of(input_gradient, count), span_of(output_gradient, count), span_of(input, count),
+         span_of(statistics, 2 * features), span_of(weight, features), span_of(sums, 2 * features + 1)});
+  cairn::batch_norm_input_gradient(q.real(), rows, features, eps, input_gradient, output_gradient, input, statistics, weight,
+                                   sums);
+}
+template <class T>
 void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,
                        const std::int32_t* indices) {
   q.put("embedding_forward", {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});

@@ -30,13 +30,15 @@ struct batch_norm_of_rows {
             tensor{"running_var", {Features}, initial::constant(1)}.of(element::accumulated)};
   }
 
-  // The means of the batch, then its variances. A forward whose tape is not kept has them in its workspace, which an
-  // evaluation leaves unused.
+  // The means of the batch, then its variances. A forward whose tape is not kept has them in its workspace.
   static constexpr tensor_list tape(const arguments&) { return statistics; }
   static constexpr tensor_list workspace(const arguments&, pass why) {
     if (why == pass::evaluate) return statistics;
     return {};
   }
+
+  // Of x, of x^2 and of 1; in backward of dy and dy (x - m) in their place.
+  static constexpr summed_numbers sums_over_ranks(const arguments&) { return {2 * Features + 1, 2 * Features}; }
 
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
@@ -44,30 +46,46 @@ struct batch_norm_of_rows {
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
-    const T *const weight = call.parameters[0], *const bias = call.parameters[1];
-    if (call.why == pass::evaluate) {
-      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], call.inputs[0], call.buffers.to_read().sums(0),
-                          call.buffers.to_read().sums(1), weight, bias);
-      return;
-    }
+    const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
+    const auto apply = [&](const accumulated<T>* mean, const accumulated<T>* variance) {
+      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias);
+    };
+    accumulated<T>*const mean = call.buffers.sums(0), *const variance = call.buffers.sums(1);
+    if (call.why == pass::evaluate) return apply(mean, variance);
     accumulated<T>* const of_batch = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
-    batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, call.inputs[0], weight, bias);
-    if (call.why == pass::forward)
-      batch_norm_update(queue, rows, Features, momentum, call.buffers.sums(0), call.buffers.sums(1),
-                        static_cast<const accumulated<T>*>(of_batch));
+    const bool moves = call.why == pass::forward;
+    if (const layer_sums* const all = call.over_ranks) {
+      if (!all->are_made) {
+        batch_norm_sums(queue, rows, Features, all->numbers, x);
+        all->sum(2 * Features + 1);
+      }
+      batch_norm_statistics(queue, Features, of_batch, all->numbers);
+      apply(of_batch, of_batch + Features);
+      if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
+    } else {
+      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
+      if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
+    }
   }
 
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    batch_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.input_gradients[0], call.gradients[0],
-                        call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+    const std::size_t rows = call.rows * rows_of(call.in(0));
+    const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];
+    T* const dx = call.input_gradients[0];
+    accumulated<T>*const dw = call.gradients[0], *const db = call.gradients[1];
+    const accumulated<T>* const of_batch = call.tape.sums(0);
+    if (const layer_sums* const all = call.over_ranks) {
+      batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
+      if (dx == nullptr) return;
+      all->sum(2 * Features);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
+    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
   }
 
 private:
   static constexpr tensor_list statistics = tensor{2, Features}.of(element::accumulated).once();
-
-  // How many rows of Features elements one sample is.
-  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; } // of a sample
 };
 
 } // namespace detail
@@ -83,7 +101,8 @@ private:
 //
 // Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
 // is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
-// trainer::join() gives all ranks those of the lowest rank that was there to the last step.
+// trainer::join() gives all ranks those of the lowest rank that was there to the last step. With sync_batch_norm statistics
+// are those of the rows of all ranks, as torch.nn.SyncBatchNorm's, and all ranks move their running statistics alike.
 template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
 struct BatchNorm1d : detail::batch_norm_of_rows<Features, Eps, Momentum> {
   static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");

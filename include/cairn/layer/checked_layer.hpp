@@ -60,6 +60,9 @@ struct layer_message {
       static_assert(is_right<Checked>, "layer: inputs or takes is no constant of its type, expected static constexpr "
                                        "tensor_list inputs{{extents...}} and static constexpr std::size_t takes = 1; "
                                        "see checked_layer<type>");
+    else if constexpr (!right_sums_over_ranks<L>)
+      static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
+                                       "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
     else
       static_assert(is_right<Checked>, "layer: in_place, reshapes, fuses, adds, strided and skips_gradients are constants of "
                                        "type bool, as_activation one of type activation, expected static constexpr bool "

@@ -9,6 +9,7 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensors.hpp>
+#include <cairn/layer/layer_sums.hpp>
 #include <cairn/ops/activation.hpp>
 
 namespace cairn {
@@ -52,6 +53,7 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
+  const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -77,6 +79,7 @@ struct backward_call {
   std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
+  const layer_sums* over_ranks = nullptr;  // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -105,6 +108,7 @@ struct backward_call {
 //                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
 //   tape(in)            what forward writes down for backward [none]
 //   workspace(in, why)  memory for one call, by pass [none]
+//   sums_over_ranks(in) how many numbers it sums over the ranks where it is asked to: see layer_sums.hpp [none]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]

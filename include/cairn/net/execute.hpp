@@ -122,6 +122,7 @@ private:
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
       call.why = why(o);
       call.random = random(i);
+      if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -186,6 +187,7 @@ private:
     call.tape = {frame_.bytes(at.tape), e.tape.offsets.data()};
     call.workspace = {frame_.bytes(at.workspace), e.backward_workspace.offsets.data()};
     call.random = random(i);
+    if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;

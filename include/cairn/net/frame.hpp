@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
@@ -28,6 +29,14 @@ struct callbacks {
   callback<std::size_t> finished{};
   // These bytes of the arena are not read any more before they are written again.
   callback<std::byte*, std::size_t> discarded{};
+};
+
+// Where the layers find their sums over the ranks, each by its index among all layers; null: it has none.
+struct sums_of_layers {
+  const layer_sums* (*function)(const void* self, std::uint32_t leaf) = nullptr;
+  const void* self = nullptr;
+
+  const layer_sums* operator()(std::uint32_t leaf) const { return function(self, leaf); }
 };
 
 // Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
@@ -72,6 +81,7 @@ struct frame : frozen_as_T<T> {
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
+  const sums_of_layers* sums = nullptr; // null: every rank has its own
 
   // The memory at a place in one of the two regions that belong to the chain.
   std::byte* bytes(const place& p) const {

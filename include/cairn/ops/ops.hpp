@@ -69,39 +69,45 @@ struct sum_of_two {
 };
 
 template <class Queue, class T>
-concept computes_layers = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from,
-                                   const epilogue<T>& then, const random_key& key, const dropout_rate& rate, accumulated<T>* sum,
-                                   const accumulated<T>* sums, const std::int32_t* indices, const convolution& how) {
-  matmul(queue, to, from, from, transpose::second, then);
-  elementwise(queue, count, sum_of_two{}, y, x, x);
-  matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
-  relu_forward(queue, count, y, x);
-  relu_backward(queue, count, y, x, x);
-  gelu_forward(queue, count, y, x);
-  gelu_backward(queue, count, y, x, x);
-  tanh_forward(queue, count, y, x);
-  tanh_backward(queue, count, y, x, x);
-  sigmoid_forward(queue, count, y, x);
-  sigmoid_backward(queue, count, y, x, x);
-  dropout(queue, count, y, x, key, rate);
-  layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-  layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
-  batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-  batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
-  batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
-  batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
-  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
-  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
-  embedding_forward(queue, count, count, count, y, x, indices);
-  embedding_backward(queue, count, count, count, sum, x, indices);
-  conv2d_forward(queue, how, count, to, x, x, then);
-  conv2d_input_gradient(queue, how, count, y, from, x, then);
-  conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
-  max_pool2d_forward(queue, how.over, count, count, y, x);
-  max_pool2d_backward(queue, how.over, count, count, y, x, x);
-  avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
-  avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
-};
+concept computes_layers =
+    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from, const epilogue<T>& then,
+             const random_key& key, const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks,
+             const std::int32_t* indices, const convolution& how) {
+      matmul(queue, to, from, from, transpose::second, then);
+      elementwise(queue, count, sum_of_two{}, y, x, x);
+      matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
+      relu_forward(queue, count, y, x);
+      relu_backward(queue, count, y, x, x);
+      gelu_forward(queue, count, y, x);
+      gelu_backward(queue, count, y, x, x);
+      tanh_forward(queue, count, y, x);
+      tanh_backward(queue, count, y, x, x);
+      sigmoid_forward(queue, count, y, x);
+      sigmoid_backward(queue, count, y, x, x);
+      dropout(queue, count, y, x, key, rate);
+      layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+      layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
+      batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
+      batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
+      batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
+      batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
+      batch_norm_sums(queue, count, count, of_ranks, x);
+      batch_norm_statistics(queue, count, sum, of_ranks);
+      batch_norm_update(queue, count, 0.1, sum, sum, sums, of_ranks);
+      batch_norm_gradient_sums(queue, count, count, 1e-5, of_ranks, sum, sum, x, x, sums);
+      batch_norm_input_gradient(queue, count, count, 1e-5, y, x, x, sums, x, of_ranks);
+      group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+      group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
+      embedding_forward(queue, count, count, count, y, x, indices);
+      embedding_backward(queue, count, count, count, sum, x, indices);
+      conv2d_forward(queue, how, count, to, x, x, then);
+      conv2d_input_gradient(queue, how, count, y, from, x, then);
+      conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
+      max_pool2d_forward(queue, how.over, count, count, y, x);
+      max_pool2d_backward(queue, how.over, count, count, y, x, x);
+      avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
+      avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
+    };
 
 template <class Queue, class T>
 concept computes_losses =

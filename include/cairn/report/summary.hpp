@@ -10,6 +10,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/summed_layers.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/report/network_lines.hpp>
@@ -36,6 +37,8 @@ struct network_summary {
   std::size_t parameter_bytes = 0;
   std::vector<detail::network_line> lines{};
   std::vector<detail::bucket> buckets{}; // of a ddp<>, else none
+  std::size_t statistics_calls = 0;      // of a sync_batch_norm, else none: calls in a step of one micro-batch
+  std::size_t statistics_bytes = 0;      // of all of them
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // is there one?
@@ -163,17 +166,23 @@ private:
 
   table totals() const {
     const auto quantity = [](std::uint64_t n) { return format_quantity(static_cast<double>(n)); };
-    if (!checkpointed)
-      return table({"one step", ""})
-          .row({"peak of activations", format_bytes(costs.peak)})
+    const std::string statistics = format_count(statistics_calls) + " calls, " + format_bytes(statistics_bytes);
+    if (!checkpointed) {
+      table out({"one step", ""});
+      out.row({"peak of activations", format_bytes(costs.peak)})
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
+      if (statistics_calls > 0) out.row({"statistics of all ranks", statistics});
+      return out;
+    }
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
-    return table({"one step", "as it is", "without checkpoint", "ratio"})
-        .row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
+    table out({"one step", "as it is", "without checkpoint", "ratio"});
+    out.row({"peak of activations", format_bytes(costs.peak), format_bytes(without.peak), part(costs.peak, without.peak)})
         .row({"tape bytes at the loss", format_bytes(costs.tape_bytes), format_bytes(without.tape_bytes),
               part(costs.tape_bytes, without.tape_bytes)})
         .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
+    if (statistics_calls > 0) out.row({"statistics of all ranks", statistics, statistics, ""});
+    return out;
   }
 };
 
@@ -242,6 +251,10 @@ network_summary summary() {
     constexpr std::size_t most = plan::fused ? replica::update::bytes : replica::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
     out.buckets.assign(buckets.begin(), buckets.end());
+    if constexpr (replica::options::sums_statistics) {
+      out.statistics_calls = detail::summed_layers<plan>::calls;
+      out.statistics_bytes = detail::summed_layers<plan>::bytes;
+    }
   }
   return out;
 }

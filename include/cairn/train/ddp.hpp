@@ -19,6 +19,19 @@ namespace cairn {
 struct overlapped {};
 struct after_backward {};
 
+// BatchNorm's statistics are those of the rows of all ranks, as torch.nn.SyncBatchNorm's: N ranks are one rank with the whole
+// batch, within rounding, and all ranks have the same running statistics, bit for bit. Without it each rank has statistics of
+// its own rows. Each micro-batch has its own; ranks may have different numbers of rows, and join() as without it.
+//
+// It costs a small all_reduce for each such layer in forward, 16 bytes for each feature and 8, and one in a backward that makes
+// an input gradient, 16 bytes for each feature. Nothing hides them: the layer waits. A recompute and an evaluation make none. The
+// sums stay from forward to backward: so many bytes for each layer, which trainer::bytes_on_device() counts. A network without
+// such layers, and one rank alone, are left as they are.
+//
+// The other ranks see a step from its first such call on: what fails behind it is final until synchronize(). trainer::forward()
+// makes these calls too, so all ranks call it.
+struct sync_batch_norm {};
+
 namespace detail {
 
 template <class T>
@@ -33,9 +46,9 @@ struct is_bucket_bytes<bucket_bytes<Bytes>> : std::true_type {
 template <class... Options>
 struct ddp_options {
   static_assert(((is_bucket_bytes<Options>::value || std::is_same_v<Options, overlapped> ||
-                  std::is_same_v<Options, after_backward>) &&
+                  std::is_same_v<Options, after_backward> || std::is_same_v<Options, sync_batch_norm>) &&
                  ...),
-                "ddp: an option is bucket_bytes<N>, overlapped or after_backward");
+                "ddp: an option is bucket_bytes<N>, overlapped, after_backward or sync_batch_norm");
 
   // 25 MiB is what PyTorch's users know.
   static constexpr std::size_t bytes = [] {
@@ -45,16 +58,18 @@ struct ddp_options {
     return chosen;
   }();
   static constexpr bool overlaps = (!std::is_same_v<Options, after_backward> && ...);
+  static constexpr bool sums_statistics = (std::is_same_v<Options, sync_batch_norm> || ...);
 };
 
 } // namespace detail
 
 // A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their
-// gradients are summed over Communicator in buckets before each update. It computes what Model computes.
+// gradients are summed over Communicator in buckets before each update. It computes what Model computes, but for
+// sync_batch_norm.
 //
 // It owns the model: a trainer of ddp<Model, ...> is the only thing that can run it, and that one reduces. The options
-// are bucket_bytes<N> and overlapped or after_backward. Of a fused_update the next bucket has to be complete before one
-// is waited for, so that two are in memory at a time.
+// are bucket_bytes<N>, overlapped or after_backward, and sync_batch_norm. Of a fused_update the next bucket has to be
+// complete before one is waited for, so that two are in memory at a time.
 template <class Model, class Communicator, class... Options>
 struct ddp {
   using model = Model;

@@ -23,13 +23,17 @@
 namespace cairn::detail {
 
 // What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers and how its gradients are cut.
+// numbers, how its gradients are cut, and a number of what layers sum over the ranks.
 template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets) {
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0) {
   hash64 cut;
   for (const bucket& b : buckets) cut.add(b.end);
   fingerprint f;
-  f.words = {Blueprint::network_hash, Blueprint::schedule_hash, hash64{}.add(type_name<T>()).value(), cut.value(),
+  f.words = {Blueprint::network_hash,
+             Blueprint::schedule_hash,
+             hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             sums,
              hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
   return f;
 }

@@ -42,7 +42,7 @@ protected:
   friend struct replica_access;
   using base::comm, base::compute, base::waiting;
   using base::gradients_, base::guard_, base::last_samples_, base::micro_batches_, base::outcomes_, base::replica_;
-  using base::steps_, base::stops_, base::wants_to_stop_;
+  using base::steps_, base::stops_, base::summed, base::sums_, base::wants_to_stop_;
   using typename base::sum;
 
   std::uint64_t join_others() {
@@ -68,8 +68,9 @@ protected:
             if constexpr (is_apart) send_facts();
             this->begin_scale();
             guard_.enter(true);
+            const bool is_step = join_micro_batches();
             this->begin_reduction();
-            return step_of_others();
+            return step_of_others(is_step);
           },
           [this] { this->abandon(); });
     }
@@ -83,11 +84,33 @@ private:
     upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
     waiting()(compute().record());
   }
+  // Layers that sum over the ranks do so before there are gradients. The calls of the others' micro-batches up to the backward of
+  // the last; then true. False: no rank has samples, or there are no such layers.
+  bool join_micro_batches() {
+    if constexpr (summed > 0) {
+      if (comm().size() < 2) return false;
+      while (true) {
+        const summed_run found = sums_.join_forward(waiting());
+        if (found == summed_run::last_micro_batch) return true;
+        if (found == summed_run::nothing) return false;
+        if (found == summed_run::micro_batch) sums_.join_backward([](std::size_t) {});
+      }
+    } else return false;
+  }
+  // The calls of the backward of the last micro-batch, with the buckets that leave between them.
+  template <class Send>
+  void join_backward([[maybe_unused]] bool is_step, [[maybe_unused]] const Send& send) {
+    if constexpr (summed > 0)
+      if (is_step) sums_.join_backward(send);
+  }
   // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
-  bool step_of_others() {
+  bool step_of_others(bool is_step) {
     auto& gradients = gradients_.on_the_way();
     if constexpr (!fused) {
       add_nothing(gradients_.all());
+      join_backward(is_step, [&](std::size_t end) {
+        if (replica<Model>::options::overlaps) gradients.send(comm(), compute(), end);
+      });
       gradients.send(comm(), compute(), buckets[0].end);
     }
     const std::span<const sum> all = facts_now();
@@ -95,10 +118,15 @@ private:
     if (gradients.samples().count == 0) return end_of_all(all);
     if constexpr (fused) {
       this->begin_updates();
-      for (std::size_t b = 0; b != buckets.size(); ++b) {
-        add_nothing(gradients.span_of(b));
-        this->use_finished(buckets[b].end);
-      }
+      std::size_t b = 0;
+      const auto use_up_to = [&](std::size_t end) {
+        for (; b < buckets.size() && buckets[b].end <= end; ++b) {
+          add_nothing(gradients.span_of(b));
+          this->use_finished(buckets[b].end);
+        }
+      };
+      join_backward(is_step, use_up_to);
+      use_up_to(plan::parameter_block);
     }
     this->update();
     if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());

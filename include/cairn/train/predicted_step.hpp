@@ -10,6 +10,7 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/summed_layers.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/exposed_time.hpp>
 #include <cairn/plan/schedule.hpp>
@@ -52,6 +53,10 @@ public:
   static constexpr std::size_t samples = Batch::size;
   static constexpr std::size_t most_bucket_bytes = plan::fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, plan::fused>;
+  static constexpr std::size_t statistics = [] { // calls, of a sync_batch_norm
+    if constexpr (distribution::options::sums_statistics) return detail::summed_layers<plan>::calls;
+    else return std::size_t{0};
+  }();
   static constexpr bool overlaps = plan::fused || distribution::options::overlaps;
   static constexpr std::size_t in_flight = [] { // buckets of a fused update that are in memory at a time
     if constexpr (plan::fused) return distribution::update::in_flight;
@@ -132,14 +137,48 @@ struct step_prediction {
 
 namespace detail {
 
-// The calls of a step, each with the ops between which it is on its way.
-template <std::size_t Most>
+// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
+template <std::size_t Most, std::size_t Buckets>
 struct planned_calls {
   std::array<planned_call, Most> storage{};
   std::size_t count = 0;
+  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
 
   constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
+  constexpr void add(const planned_call& call) { storage[count++] = call; }
+  constexpr void add(const planned_call& call, std::size_t bucket) {
+    of_bucket[bucket] = count;
+    add(call);
+  }
 };
+
+// Which of a layer's ops a call belongs to: the first forward of the stage in which it stands, or the backward. It is awaited at
+// once; the calls of several layers in one block are taken to be on their way together.
+template <class Plan>
+constexpr std::size_t op_of(std::size_t position, op_kind kind) {
+  for (std::size_t t = 0; t != Plan::training.count; ++t) {
+    const op& o = Plan::training.storage[t];
+    if (o.kind == kind && o.position == position) return t;
+  }
+  return Plan::training.count - 1;
+}
+// Statistics of all ranks (train/rank_sums.hpp) of all forwards, or of the backwards from `next` on that leave at an op before
+// `end`, or at it; those that are left come back in `next`.
+template <class Plan, class Calls>
+constexpr void add_statistics(Calls& out, bool backward, std::size_t& next, std::size_t end) {
+  using layers = summed_layers<Plan>;
+  while (next != layers::count) {
+    const std::size_t k = backward ? layers::count - 1 - next : next;
+    const summed_layer& layer = layers::of[k];
+    const std::size_t numbers = backward ? layer.numbers.backward : layer.numbers.forward + (k == 0 ? 1U : 0U);
+    if (numbers > 0) {
+      const std::size_t at = op_of<Plan>(layer.position, backward ? op_kind::backward : op_kind::forward);
+      if (at > end) return;
+      out.add({numbers * sizeof(double), at, at, 0});
+    }
+    ++next;
+  }
+}
 
 // The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
 // taken to leave at its end, though some leave inside.
@@ -158,32 +197,46 @@ inline constexpr auto ops_of_buckets = [] {
   return at;
 }();
 
-// The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole backward pass all buckets are awaited
-// before the update begins. A fused update waits for a bucket when as many have left after it as its memory has room for, and its
-// facts go by themselves, when the backward pass begins.
+// Statistics are awaited at once. The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole
+// backward pass all buckets are awaited before the update begins. A fused update waits for a bucket when as many have left after
+// it as its memory has room for, and its facts go by themselves, when the backward pass begins.
 template <class Times>
 constexpr auto calls_of(const Times& times, std::size_t machines) {
   using plan = typename Times::plan;
   using sum = accumulated<typename Times::element>;
   constexpr std::size_t count = Times::buckets.size();
-  planned_calls<count + 1> out{};
+  constexpr std::size_t last = plan::training.count - 1;
+  planned_calls<count + 1 + Times::statistics, count> out{};
+  // The calls for statistics up to an op.
+  std::size_t forwards = 0, backwards = 0;
+  const auto add_up_to = [&](std::size_t end) {
+    if constexpr (Times::statistics > 0) {
+      add_statistics<plan>(out, false, forwards, end);
+      add_statistics<plan>(out, true, backwards, end);
+    }
+  };
   if constexpr (count > 0) {
     constexpr const auto& leave = ops_of_buckets<Times>;
     const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
     if constexpr (plan::fused) {
-      out.storage[out.count++] = {facts, plan::training.loss, leave[0], 0};
+      add_up_to(plan::training.loss);
+      out.add({facts, plan::training.loss, leave[0], 0});
       for (std::size_t b = 0; b != count; ++b) {
         const std::size_t next = b + Times::in_flight - 1;
         const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
-        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum), leave[b],
-                                    next < count ? leave[next] : plan::training.count - 1, share * times.update()};
+        add_up_to(leave[b]);
+        out.add({Times::buckets[b].size() * sizeof(sum), leave[b], next < count ? leave[next] : last, share * times.update()}, b);
       }
     } else {
-      for (std::size_t b = 0; b != count; ++b)
-        out.storage[out.count++] = {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b],
-                                    plan::training.count - 1, b + 1 == count ? times.update() : 0};
+      for (std::size_t b = 0; b != count; ++b) {
+        add_up_to(leave[b]);
+        out.add(
+            {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b], last, b + 1 == count ? times.update() : 0},
+            b);
+      }
     }
   }
+  add_up_to(last);
   return out;
 }
 
@@ -212,10 +265,10 @@ constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const clus
   constexpr std::size_t count = given::buckets.size();
   detail::check_cluster(on);
   const auto planned = detail::calls_of(times, on.machines);
-  std::array<bucket_times, count + 1> seen{};
+  std::array<bucket_times, count + 1 + given::statistics> seen{};
   const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
   step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
-  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.count - count + b];
+  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];
   return out;
 }
 

@@ -97,9 +97,11 @@ std::string with_numbers(const X& x) {
   return out;
 }
 
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options, with statistics over all ranks
+// in so many layers.
 template <class Blueprint, class Model, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes) {
+rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes,
+                    std::size_t summed = 0) {
   using around = whole<Model>;
   rank_texts out;
   const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
@@ -112,7 +114,9 @@ rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_
   out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
   out.write(2, std::string(type_name<typename Blueprint::element>()));
   out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  out.write(4, summed == 0 ? "of each rank's own rows"
+                           : "of all ranks (sync_batch_norm) in " + count(summed, summed == 1 ? " layer" : " layers"));
+  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
   std::size_t part = fingerprint::parts;
   out.write(part++, with_numbers(given.loss));
   out.write(part++, shortest_text(optimizer.learning_rate));

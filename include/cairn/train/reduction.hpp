@@ -15,17 +15,16 @@
 
 namespace cairn::detail {
 
-// Throws the exception that is being handled again, with a text that says which bucket it was.
-[[noreturn]] inline void throw_with_bucket(std::size_t b, std::size_t buckets) {
-  const std::string bucket = "bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets) + ": ";
+// Throws the exception that is being handled again, with a text that begins with what it was about.
+[[noreturn]] inline void throw_with_name(const std::string& name) {
   try {
     throw;
   } catch (const rank_lost& thrown) {
-    throw rank_lost(bucket + thrown.what());
+    throw rank_lost(name + thrown.what());
   } catch (const deadline_error& thrown) {
-    throw deadline_error(bucket + thrown.what());
+    throw deadline_error(name + thrown.what());
   } catch (const input_error& thrown) {
-    throw input_error(bucket + thrown.what());
+    throw input_error(name + thrown.what());
   }
 }
 
@@ -129,7 +128,7 @@ private:
     try {
       call();
     } catch (...) {
-      throw_with_bucket(b, buckets_.size());
+      throw_with_name("bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets_.size()) + ": ");
     }
   }
   bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/rank_sums.hpp>
 #include <cairn/train/rank_texts.hpp>
 #include <cairn/train/replica_owner.hpp>
 #include <cairn/train/settings.hpp>
@@ -62,8 +64,17 @@ public:
   static_assert(plan::trained::arena <= place::most_bytes,
                 "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
 
+  // The layers whose statistics are those of all ranks: with sync_batch_norm.
+  static constexpr std::size_t summed = [] {
+    if constexpr (distribution::options::sums_statistics) return summed_layers<plan>::count;
+    else return std::size_t{0};
+  }();
+
   // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets());
+  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets(), [] {
+    if constexpr (summed > 0) return summed_layers<plan>::hash;
+    else return std::uint64_t{0};
+  }());
 
   // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
@@ -82,6 +93,13 @@ protected:
   }
   using base::replica_;
   using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+  struct no_sums { // every rank has its own
+    static constexpr std::size_t bytes = 0, most_bytes = 0;
+    no_sums(Device&, communicator_type&, const program<T, queue>&) {}
+    const sums_of_layers* begin(summed_run) { return nullptr; }
+  };
+  using sums_type =
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, communicator_type, T, Device>>, type_of<no_sums>>::type;
 
   using base::is_apart;
   using typename base::replica_type;
@@ -94,6 +112,7 @@ protected:
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
                    replica_.arena_memory().data()),
+        sums_(replica_.device(), this->comm(), code_),
         outcomes_(make_outcomes(replica_.device(), gradients_.facts_of(ranks_of(comm)))), learning_rate_(optimizer.learning_rate),
         settings_(settings()) {
     if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
@@ -137,6 +156,7 @@ protected:
     std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
                       flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
     if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
+    if (ranks > 1) all += sums_type::bytes;
     if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
     return all;
   }
@@ -147,10 +167,10 @@ protected:
   }
   // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
   void meet() {
-    tell_reserve(comm(), gradients_.on_the_way().most_bytes());
+    tell_reserve(comm(), std::max(gradients_.on_the_way().most_bytes(), sums_type::most_bytes));
     compare_builds(
         comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes));
+        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes, summed));
     broadcast_replica(0);
   }
   void broadcast_replica(int root) {
@@ -291,6 +311,7 @@ protected:
   typename Device::memory input_gradient_; // if the network gives it
   typename Device::memory loss_constants_; // where the host cannot share its own
   flat_gradients gradients_;
+  [[no_unique_address]] sums_type sums_;
   [[no_unique_address]] outcomes_type outcomes_;
   step_guard guard_{};
   std::size_t micro_batches_ = 0;      // since the last step

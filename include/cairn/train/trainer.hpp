@@ -125,9 +125,7 @@ public:
   template <step_inputs Inputs>
   owned_tensor<sum> forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    replica_.with_inputs(
-        rows, inputs, pass::recompute, this->waiting(), [](std::byte*) {},
-        [this](const detail::frame<T>& lent) { detail::run_forward(code_, compute(), this->with_random(lent)); });
+    this->run_forward_alone(rows, inputs);
     const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
     return replica_.fetched(replica_.shown(made), this->waiting());
   }

@@ -69,7 +69,7 @@ protected:
   using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
   using base::learning_rate_;
   using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
-  using base::stops_, base::updates_, base::wants_to_stop_;
+  using base::stops_, base::summed, base::sums_, base::updates_, base::wants_to_stop_;
   using base::target_bytes, base::waiting;
   using typename base::communicator_type;
   using typename base::sum;
@@ -97,6 +97,25 @@ protected:
     return guard_.run(
         steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
   }
+  // The forward pass alone, as the next micro-batch makes it.
+  template <step_inputs Inputs>
+  void run_forward_alone(std::size_t rows, const Inputs& inputs) {
+    const auto run = [&] {
+      replica_.with_inputs(
+          rows, inputs, pass::recompute, waiting(), [](std::byte*) {},
+          [this](const frame<T>& given) {
+            frame<T> lent = this->with_random(given);
+            if constexpr (summed > 0) {
+              lent.sums = sums_.begin(summed_run::forward_alone);
+              guard_.enter(lent.sums != nullptr);
+            }
+            run_forward(code_, compute(), lent);
+          });
+      return true;
+    };
+    if constexpr (summed > 0) guard_.run(steps_ + 1, run, [this] { abandon(); });
+    else run();
+  }
 
 private:
   template <step_inputs Inputs, class Judge, class Watch>
@@ -121,6 +140,10 @@ private:
     lent.gradients = &gradients_.place();
     lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
     lent.tell = &tell;
+    if constexpr (summed > 0) {
+      lent.sums = sums_.begin(is_last ? summed_run::last_micro_batch : summed_run::micro_batch);
+      guard_.enter(lent.sums != nullptr); // the other ranks see this step from its first sums on
+    }
     if constexpr (plan::gives_input_gradient)
       lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
     watch.forward(code_, compute(), lent, gradients_.on_the_way());
@@ -135,7 +158,7 @@ private:
     reducing_ = is_last;
     ++micro_batches_;
     begin_scale();
-    guard_.enter(is_last && (fused || distribution::distributed));
+    guard_.enter(lent.sums != nullptr || (is_last && (fused || distribution::distributed)));
     if (is_last) begin_reduction();
     if constexpr (fused) begin_updates();
     watch.backward(code_, compute(), lent);

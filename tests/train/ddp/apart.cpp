@@ -79,13 +79,13 @@ TEST_CASE("ddp, memory apart: every number that two ranks see has a cpu's bits")
 namespace {
 
 // What three ranks see that have samples for different numbers of steps, in two epochs.
-template <class Model, class Device>
+template <class Model, class Device, class... Options>
 std::vector<apart::seen> numbers_of_uneven() {
   std::vector<apart::seen> out(3);
   threads{3}.run([&](threads::rank& rank) {
     apart::seen& own = out[static_cast<std::size_t>(rank.rank())];
     const auto body = [&](auto& comm) {
-      using type = ranked<Device, std::remove_reference_t<decltype(comm)>, Model>;
+      using type = ranked<Device, std::remove_reference_t<decltype(comm)>, Model, Options...>;
       typename type::options given{.seed = 5};
       given.check_every = 2;
       if constexpr (!type::fused) given.clip.max_norm = 0.05;
@@ -116,12 +116,12 @@ std::vector<apart::seen> numbers_of_uneven() {
   });
   return out;
 }
-template <class Model>
+template <class Model, class... Options>
 void same_bits_of_uneven() {
-  const auto expected = numbers_of_uneven<Model, cpu>();
+  const auto expected = numbers_of_uneven<Model, cpu, Options...>();
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     apart::device::seed = seed;
-    CHECK((numbers_of_uneven<Model, apart::device>() == expected));
+    CHECK((numbers_of_uneven<Model, apart::device, Options...>() == expected));
   }
   CHECK(apart::device::unfinished == 0);
 }
@@ -131,6 +131,7 @@ void same_bits_of_uneven() {
 TEST_CASE("ddp, memory apart: ranks that join the steps of others have a cpu's bits") {
   same_bits_of_uneven<apart::Net>();
   same_bits_of_uneven<fused_update<apart::Net>>();
+  same_bits_of_uneven<checkpoint<recompute_all, apart::Net>, sync_batch_norm>();
 }
 
 namespace {

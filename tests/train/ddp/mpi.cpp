@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <cairn/comm/threads.hpp>
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -104,4 +106,34 @@ TEST_CASE("ddp: a step over processes allocates nothing, from the first one on")
     for (int step = 0; step < 4; ++step) t.step(s.x, s.y);
     CHECK(testing::allocations == before);
   });
+}
+
+TEST_CASE("sync_batch_norm: N processes have the bits of N threads, and a step allocates nothing") {
+  testing::start_mpi();
+  const mpi job;
+  using Normed = Sequential<Linear<testing::features, 8>, BatchNorm1d<8>, Linear<8, testing::classes>>;
+  const auto run = []<class Rank>(Rank& rank) {
+    trainer<ddp<Normed, Rank, sync_batch_norm, bucket_bytes<1>>, CrossEntropyLoss, SGD, batch<6>> t{
+        rank, testing::momentum, {.seed = 3, .threads = 1}};
+    trace out;
+    const samples s = samples_of(0, rank.rank());
+    for (int step = 0; step < steps; ++step) {
+      const std::size_t before = testing::allocations;
+      const double loss = t.step(s.x, s.y);
+      if constexpr (std::is_same_v<Rank, mpi::rank>) CHECK(testing::allocations == before);
+      out.look_at(t, loss);
+    }
+    return out;
+  };
+  trace got, want;
+  int own = 0;
+  job.run([&](mpi::rank& rank) {
+    own = rank.rank();
+    got = run(rank);
+  });
+  threads{job.size()}.run([&](threads::rank& rank) {
+    const trace beside = run(rank);
+    if (rank.rank() == own) want = beside;
+  });
+  CHECK(same(got, want));
 }

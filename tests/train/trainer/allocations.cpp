@@ -6,6 +6,7 @@
 
 #include <cairn/comm/any_rank.hpp>
 #include <cairn/comm/threads.hpp>
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/model.hpp>
@@ -81,9 +82,12 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   CHECK(allocated_bytes - before < 2 * block + fused_trainer::plan::trained::memory.arena + cpu::queue::scratch_bytes + 1024);
 }
 
-TEST_CASE("trainer: a rank that joins the steps of another allocates nothing") {
+namespace {
+
+template <class Replica>
+void check_joined_steps() {
   threads{2}.run([](threads::rank& rank) {
-    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, Adam, batch<6>> t{rank, Adam{}, {.seed = 3, .threads = 1}};
+    trainer<Replica, CrossEntropyLoss, Adam, batch<6>> t{rank, Adam{}, {.seed = 3, .threads = 1}};
     const samples a(6, 1);
     const auto meet = [&rank] {
       const std::array<std::byte, 1> own{};
@@ -102,6 +106,14 @@ TEST_CASE("trainer: a rank that joins the steps of another allocates nothing") {
     CHECK(after == before);
     CHECK(t.steps() == 3);
   });
+}
+
+} // namespace
+
+TEST_CASE("trainer: a rank that joins the steps of another allocates nothing") {
+  check_joined_steps<ddp<Net, threads::rank>>();
+  using Normed = Sequential<Linear<testing::features, 8>, BatchNorm1d<8>, Linear<8, testing::classes>>;
+  check_joined_steps<ddp<checkpoint<recompute_all, Normed>, threads::rank, sync_batch_norm>>();
 }
 
 TEST_CASE("trainer: a step on several arrays allocates nothing") {

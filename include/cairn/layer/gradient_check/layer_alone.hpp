@@ -100,6 +100,7 @@ private:
     call.workspace = workspace.view();
     call.random = random;
     call.addend = asked.addend;
+    call.over_ranks = asked.over_ranks;
     if (asked.gap > 0) call.output_stride = outputs_[0].last() + asked.gap;
   }
   values some(const tensor_list& list, std::uint32_t stream) const {

@@ -20,6 +20,7 @@ struct request {
   bool gradients = true;               // ... are those of the parameters made?
   activation apply = activation::none; // `then` or `before`
   const T* addend = nullptr;
+  const layer_sums* over_ranks = nullptr;
   std::size_t gap = 0; // elements behind each row of the last extent of outputs[0]
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -67,6 +68,81 @@ struct alignas(64) strip_of {
   T at[strip];
 };
 
+// (sum of x, sum of x^2) of one column from its sums of distances.
+inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
+  sums[0] = count * first + distances;
+  sums[features] = squares + first * (2 * distances + count * first);
+}
+
+// Two sums over rows for each column of a strip.
+struct alignas(64) sums_of_strip {
+  double first[strip];
+  double second[strip];
+
+  explicit sums_of_strip(std::size_t columns) {
+    std::fill_n(first, columns, 0.0);
+    std::fill_n(second, columns, 0.0);
+  }
+};
+
+// Of the columns [begin, begin + columns): add_distances.
+template <class T>
+void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   const T* input) {
+  const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
+  add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
+}
+
+// What a strip's derivative is made of besides its sums.
+template <class T>
+struct statistics_of_strip {
+  strip_of<T> mean;
+  double inverse[strip];
+};
+// Not inlined: g++ would warn of the columns behind the last, which nothing reads.
+template <class T>
+[[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
+                                       double eps, const accumulated<T>* statistics) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
+  }
+}
+
+// add_gradients, and the gradients of the parameters.
+template <class T>
+void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
+                   accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
+                   const statistics_of_strip<T>& of) {
+  const matrix<const T> dy{output_gradient + begin, rows, columns, features};
+  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
+  add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
+  for (std::size_t j = 0; j < columns; ++j) {
+    if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
+    if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
+  }
+}
+
+// dx of a strip, from its sums over `count` rows.
+template <class T>
+void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
+                         const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
+                         const double* sums, const double* products, double count) {
+  strip_of<T> factor, gradient_mean, slope;
+  for (std::size_t j = 0; j < columns; ++j) {
+    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
+    gradient_mean.at[j] = static_cast<T>(sums[j] / count);
+    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
+  }
+  const instruction_set set = widest_for_elements();
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t first = row * features + begin;
+    run_elements(
+        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
+        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
+  }
+}
+
 // y = (x - mean) r w + bias for the columns [begin, begin + columns).
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
@@ -92,13 +168,11 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
   const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    alignas(64) std::array<double, detail::strip> sums{}, squares{};
-    const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-    detail::add_rows(detail::widest_for_elements(), detail::add_distances{}, std::array{sums.data(), squares.data()},
-                     std::array{x, first});
+    detail::sums_of_strip sums(columns);
+    detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double distance = sums[j] * share, spread = squares[j] * share - distance * distance;
-      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(first.data[j]) + distance);
+      const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
+      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(input[begin + j]) + distance);
       variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
@@ -113,44 +187,94 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
+namespace detail {
+
 template <class T>
-void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
-                       const T* statistics) {
+void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                             const T* statistics) {
   const auto moved = [momentum](T running, double now) {
     return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
   };
-  const auto count = static_cast<double>(rows);
-  for (std::size_t j = 0; j < features && rows > 0; ++j)
+  for (std::size_t j = 0; j < features && count > 0; ++j)
     running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-  for (std::size_t j = 0; j < features && rows > 1; ++j)
+  for (std::size_t j = 0; j < features && count > 1; ++j)
     running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+}
+
+} // namespace detail
+
+template <class T>
+void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics) {
+  detail::move_running_statistics(static_cast<double>(rows), features, momentum, running_mean, running_variance, statistics);
+}
+template <class T>
+void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* running_mean, T* running_variance,
+                       const T* statistics, const double* rows) {
+  detail::move_running_statistics(*rows, features, momentum, running_mean, running_variance, statistics);
 }
 
 template <class T>
 void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto count = static_cast<double>(rows);
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::strip_of<T> mean, factor, gradient_mean, slope;
-    for (std::size_t j = 0; j < columns; ++j) mean.at[j] = static_cast<T>(statistics[begin + j]);
-    alignas(64) std::array<double, detail::strip> sums{}, products{};
-    const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-    const matrix<const T> x{input + begin, rows, columns, features}, center{mean.at, rows, columns, 0};
-    detail::add_rows(set, detail::add_gradients{}, std::array{sums.data(), products.data()}, std::array{dy, x, center});
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double inverse = detail::inverse_deviation(statistics[features + begin + j], eps);
-      if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(sums[j]);
-      if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(products[j] * inverse);
-      factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
-      gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-      slope.at[j] = static_cast<T>(products[j] * inverse * inverse / count);
-    }
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip sums(columns);
+    detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    for (std::size_t row = 0; row < rows; ++row)
-      detail::run_elements(set, detail::batch_norm_derivative{}, columns, std::array{input_gradient + row * features + begin},
-                           std::array<const T*, 6>{&dy(row, 0), &x(row, 0), mean.at, factor.at, gradient_mean.at, slope.at});
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                sums.second, static_cast<double>(rows));
+  });
+}
+
+template <class T>
+void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
+  const auto count = static_cast<double>(rows);
+  sums[2 * features] = count;
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::sums_of_strip distances(columns);
+    detail::sum_distances(rows, features, begin, columns, distances, input);
+    for (std::size_t j = 0; j < columns; ++j) // x = first + distance
+      detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
+                                 distances.first[j], distances.second[j]);
+  });
+}
+
+template <class T>
+void batch_norm_statistics(cpu::queue&, std::size_t features, T* statistics, const double* sums) {
+  const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
+  for (std::size_t j = 0; j < features; ++j) {
+    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
+    statistics[j] = static_cast<T>(mean);
+    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+}
+
+template <class T>
+void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
+                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
+                              const T* input, const accumulated<T>* statistics) {
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::sums_of_strip own(columns);
+    detail::sum_gradients(rows, features, begin, columns, own, weight_gradient, bias_gradient, output_gradient, input, of);
+    std::copy_n(own.first, columns, sums + begin);
+    std::copy_n(own.second, columns, sums + features + begin);
+  });
+}
+
+template <class T>
+void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
+                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
+                               const double* sums) {
+  detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
+    detail::statistics_of_strip<T> of;
+    detail::read_statistics(of, features, begin, columns, eps, statistics);
+    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
+                                sums + features + begin, sums[2 * features]);
   });
 }
 
