@@ -52,6 +52,7 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
   // rows without a gap.
   std::size_t output_stride = 0;
+  std::size_t input_stride = 0; // of inputs[0] likewise; only asked of the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -72,9 +73,11 @@ struct backward_call {
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
-  activation before = activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;               // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
+  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  // Of other tensors; only asked of the layers of a DenseBlock. 0: of output_gradients[0] as of outputs[0]; else without a gap.
+  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
 

@@ -122,6 +122,7 @@ private:
       call.workspace = {frame_.bytes(at.workspace), (o.wants_tape ? e.forward_workspace : e.evaluation_workspace).offsets.data()};
       call.why = why(o);
       call.random = random(i);
+      if (i == 0) call.input_stride = frame_.input_stride;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -187,8 +188,16 @@ private:
     call.workspace = {frame_.bytes(at.workspace), e.backward_workspace.offsets.data()};
     call.random = random(i);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (i == 0) call.addend = frame_.gradient_addend;
-    if (is_last(i)) call.output_stride = frame_.output_stride;
+    if (i == 0) {
+      call.addend = frame_.gradient_addend;
+      call.addend_stride = frame_.gradient_addend_stride;
+      call.input_stride = frame_.input_stride;
+      call.input_gradient_stride = frame_.input_gradient_stride;
+    }
+    if (is_last(i)) {
+      call.output_stride = frame_.output_stride;
+      call.output_gradient_stride = frame_.output_gradient_stride;
+    }
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)
