@@ -12,8 +12,6 @@ namespace cairn::detail {
 // BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys input_stride, input_gradient_stride and addend_stride.
 template <std::size_t Width>
 struct dense_bottleneck : dense_half {
-  static constexpr bool adds = true;
-
   static constexpr tensor_list outputs(const arguments& in) { return dense_half::outputs(in[0], Width); }
   static constexpr tensor_list parameters(const arguments& in) {
     const std::size_t c = in[0].last();
@@ -39,8 +37,7 @@ struct dense_bottleneck : dense_half {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
     const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
-    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width},
-                               call.why == pass::evaluate ? nullptr : call.outputs.sums(1),
+    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>

@@ -41,8 +41,8 @@ struct dense_growth : dense_half {
     const std::size_t rows = call.rows * how.over.outputs();
     const channel_norm<T> norm = norm_of(queue, call, rows, how.in_channels);
     normalized_conv2d_forward(queue, how, call.rows, rows_of(call.outputs[0], rows, Growth, call.output_stride),
-                              call.why == pass::evaluate ? nullptr : call.outputs.sums(1), call.inputs[0], norm,
-                              call.parameters[2], call.workspace[0], call.workspace.sums(1));
+                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace[0],
+                              call.workspace.sums(1));
   }
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {

@@ -22,7 +22,7 @@ template <class T>
 void channel_statistics(detail::queue_without_this_op, matrix<const T> x,
                         std::type_identity_t<accumulated<T>>* statistics) = delete;
 
-// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy.
+// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy; without its data dy is zero.
 template <class T>
 void channel_statistics_backward(detail::queue_without_this_op, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,

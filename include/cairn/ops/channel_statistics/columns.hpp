@@ -97,7 +97,7 @@ struct normalize_tile {
   };
 };
 
-// y = dy + first[c] + second[c] (x - mean[c]).
+// y = dy + first[c] + second[c] (x - mean[c]). There may be no dy.
 template <class T>
 struct add_linear_tile {
   matrix<T> y;
@@ -108,7 +108,9 @@ struct add_linear_tile {
 
   [[gnu::always_inline]] inline void run() const {
     for (std::size_t r = 0; r < y.rows; ++r)
-      for_each_block(row{y.data + r * y.stride, dy.data + r * dy.stride, x.data + r * x.stride, *this}, y.columns);
+      for_each_block(
+          row{y.data + r * y.stride, dy.data == nullptr ? nullptr : dy.data + r * dy.stride, x.data + r * x.stride, *this},
+          y.columns);
   }
   struct row {
     T* to; // may be dy
@@ -118,7 +120,9 @@ struct add_linear_tile {
     template <std::size_t N>
     [[gnu::always_inline]] inline void block(std::size_t j) const {
       T v[N];
-      for (std::size_t i = 0; i < N; ++i) v[i] = dy[j + i] + (by.first[j + i] + by.second[j + i] * (x[j + i] - by.mean[j + i]));
+      for (std::size_t i = 0; i < N; ++i) v[i] = by.first[j + i] + by.second[j + i] * (x[j + i] - by.mean[j + i]);
+      if (dy != nullptr)
+        for (std::size_t i = 0; i < N; ++i) v[i] += dy[j + i];
       for (std::size_t i = 0; i < N; ++i) to[j + i] = v[i];
     }
   };

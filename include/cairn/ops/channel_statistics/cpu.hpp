@@ -43,7 +43,7 @@ void channel_statistics_backward(cpu::queue& queue, matrix<T> dx, std::type_iden
         second[j] = static_cast<T>(2 * static_cast<double>(gradient[2 * (begin + j) + 1]) / static_cast<double>(dx.rows));
       }
       const auto at = [&](auto m) {
-        m.data += row * m.stride + begin;
+        if (m.data != nullptr) m.data += row * m.stride + begin;
         m.rows = rows;
         m.columns = columns;
         return m;

@@ -13,6 +13,7 @@
 #include <cairn/ops/channel_statistics/cpu.hpp>
 #include <cairn/ops/conv2d/cpu.hpp>
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>
+#include <cairn/ops/normalized_conv2d/reference.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -71,10 +72,20 @@ void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::
   const detail::channel_scales<T> of_x(scales, in, norm);
   if (gradients.weight != nullptr)
     detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, gradients.weight, y_gradient, x, of_x);
-  if (gradients.x == nullptr) return;
+  if (gradients.x == nullptr && gradients.statistics == nullptr && gradients.norm_weight == nullptr &&
+      gradients.norm_bias == nullptr)
+    return;
+  // Without a place for the gradient of x it is made in the scratch, a stretch at a time; of a map too wide for that slowly.
+  constexpr std::size_t packed = detail::gather_room<T>::whole;
+  if (gradients.x == nullptr && packed + detail::images_of_stretch(from) * from * in > cpu::queue::scratch_bytes / sizeof(T)) {
+    normalized_conv2d_gradients<T> sums = gradients;
+    sums.weight = nullptr;
+    return detail::normalized_conv2d_backward_reference<T>(how, samples, sums, y_gradient, x, norm, weight);
+  }
   detail::for_each_stretch_of_images(
       queue, samples, from, [&](std::size_t first, std::size_t count, std::size_t stretch, std::span<std::byte> scratch) {
-        const matrix<T> dx{gradients.x + first * from * in, count * from, in};
+        T* const made = gradients.x != nullptr ? gradients.x + first * from * in : reinterpret_cast<T*>(scratch.data()) + packed;
+        const matrix<T> dx{made, count * from, in};
         const matrix<const T> dy{y_gradient.data + first * to * y_gradient.stride, count * to, how.out_channels,
                                  y_gradient.stride};
         detail::gather_here(detail::gathering_of_inputs<T>(how, count, dx, dy, weight, {}, 0, 0), scratch);

@@ -44,7 +44,7 @@ struct normalized_conv2d_gradients {
   accumulated<T>* norm_bias = nullptr;
   accumulated<T>* weight = nullptr; // as the weight
 };
-// If one of the first four is wanted, x is. `partial` has 2 x in elements for each sample.
+// `partial` has 2 x in elements for each sample.
 template <class T>
 void normalized_conv2d_backward(detail::queue_without_this_op, const convolution& how, std::size_t samples,
                                 const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// A dense block of what is no image any more.
+// expect: error: .*joint<2, Flatten, dims<192>, DenseBlock<2, 4>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/net/blueprint.hpp>
+#include <cairn/net/dense_block.hpp>
+
+using namespace cairn;
+
+#ifdef EXPECT_SUCCESS
+using Net = Sequential<Input<8, 8, 3>, DenseBlock<2, 4>, Flatten>;
+#else
+using Net = Sequential<Input<8, 8, 3>, Flatten, DenseBlock<2, 4>>;
+#endif
+
+static_assert(peak_activation_bytes<Net, 8> < 2_MiB);
