@@ -96,9 +96,7 @@
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>       // means and variances of channels, shared by norms
-#include <cairn/ops/channel_statistics/columns.hpp>                  // loops over the tiles of a map
 #include <cairn/ops/channel_statistics/cpu.hpp>                      // channel statistics on a cpu
-#include <cairn/ops/channel_statistics/reference.hpp>                // channel statistics as its formulas say it
 #include <cairn/ops/checksum/checksum.hpp>                           // a number of the bits of an array
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
@@ -136,10 +134,8 @@
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
 #include <cairn/ops/normalized_conv2d/cpu.hpp>                       // normalized conv2d on a cpu
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>         // a norm, a ReLU and a convolution in one
-#include <cairn/ops/normalized_conv2d/reference.hpp>                 // normalized conv2d as its formulas say it
 #include <cairn/ops/normalized_product/cpu.hpp>                      // normalized product on a cpu
 #include <cairn/ops/normalized_product/normalized_product.hpp>       // a norm, a ReLU and a product in one
-#include <cairn/ops/normalized_product/reference.hpp>                // normalized product as its formulas say it
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
 #include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
 #include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu

@@ -14,6 +14,7 @@
 #include <cairn/net/concat.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/function_of.hpp>
+#include <cairn/net/residual.hpp>
 #include <doctest/doctest.h>
 
 #include "planned.hpp"
@@ -123,3 +124,21 @@ TEST_CASE("DenseBlock: at the beginning of a network, with one layer, and frozen
 static_assert(peak_activation_bytes<Net<DenseBlock<3, 4, recompute_all>>, 64> < peak_activation_bytes<Net<Dense>, 64>);
 static_assert(blueprint_of<Net<Dense>, 4>::network_hash == blueprint_of<Net<DenseBlock<3, 4, recompute_all>>, 4>::network_hash);
 static_assert(std::is_same_v<detail::function_of<Net<DenseBlock<3, 4, recompute_all>>>, detail::function_of<Net<Dense>>>);
+
+TEST_CASE("DenseBlock: as the last of a block that reads its output's gradient again, and in one that does not") {
+  using Last = Sequential<Input<5, 5, 3>, Conv2d<3, 6, 1>, checkpoint<store_all, Sequential<Dense>>, Conv2d<18, 2, 1>>;
+  const auto plain = run<Net<Dense>, float>(), last = run<Last, float>();
+  CHECK(testing::same_bits(last.step.output, plain.step.output));
+  CHECK(testing::same_bits(last.step.gradients, plain.step.gradients));
+  using Around = Sequential<Input<5, 5, 3>, Conv2d<3, 6, 1>, Residual<Dense, Conv2d<18, 6, 1>>,
+                            Residual<DenseBlock<1, 6>, Conv2d<12, 6, 1>>>;
+  const auto around = run<Around, double>(1, true);
+  using Apart =
+      Sequential<Input<5, 5, 3>, Conv2d<3, 6, 1>, Residual<Layer<6>, Layer<10>, Layer<14>, Conv2d<18, 6, 1>>,
+                 Residual<Concat<Input<5, 5, 6>, Sequential<BatchNorm2d<6>, ReLU, Conv2d<6, 24, 1, no_bias>, BatchNorm2d<24>,
+                                                            ReLU, Conv2d<24, 6, 3, padding<1>, no_bias>>>,
+                          Conv2d<12, 6, 1>>>;
+  const auto apart = run<Apart, double>(1, true);
+  CHECK(distance(around.step.output, apart.step.output) < 1e-9);
+  CHECK(distance(around.step.gradients, apart.step.gradients) < 1e-6);
+}

@@ -12,8 +12,8 @@
 // policy decides whether it is stored or made again.
 //
 // Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics: the batch normalisation of a map needs
-// them, and whatever reads the map shares them (ops/channel_statistics). The derivative by a statistic is a gradient like others. In an
-// evaluation running statistics take their place, and those of the batch are made and not read.
+// them, and whatever reads the map shares them (ops/channel_statistics). The derivative by a statistic is a gradient like
+// others. In an evaluation running statistics take their place, and those of the batch are made and not read.
 namespace cairn::detail {
 
 inline constexpr double dense_eps = 1e-5, dense_momentum = 0.1; // as torch.nn.BatchNorm2d

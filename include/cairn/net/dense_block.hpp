@@ -20,7 +20,8 @@
 namespace cairn {
 
 // A block of DenseNet-BC (Huang, Liu, van der Maaten, Weinberger: Densely connected convolutional networks, 2017), as
-// torchvision's _DenseBlock. Each of the Layers takes all channels so far, of images that lie as (height, width, channels), and appends Growth:
+// torchvision's _DenseBlock. Each of the Layers takes all channels so far, of images that lie as (height, width, channels), and
+// appends Growth:
 //
 //   BatchNorm2d, ReLU, Conv2d to 4 x Growth channels (1x1) | BatchNorm2d, ReLU, Conv2d to Growth channels (3x3, padding 1)
 //
@@ -121,7 +122,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     s.tape = {0, sums + tape};
     s.forward_workspace = {0, forward};
     s.evaluation_workspace = {0, sums + evaluation};
-    s.backward_workspace = {0, 2 * sums + (layers > 1 ? last.input_bytes : 0) + backward};
+    s.backward_workspace = {0, 2 * sums + backward};
+    s.kept_gradient_workspace = layers > 1 ? last.input_bytes : 0;
     return s;
   }
 
@@ -150,12 +152,17 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
     auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
     auto* const part = reinterpret_cast<sum_of<Frame>*>(block.workspace + of.sums);
-    T* const gradients = reinterpret_cast<T*>(block.workspace + 2 * of.sums); // of all channels but the last layer's
-    const std::size_t room =
-        chains.size() > 1 ? align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T)) : 0;
+    // Of all channels: they are added to where they lie, unless somebody else reads them after this.
+    const bool in_place = block.may_overwrite_output_gradients;
+    const std::size_t own = in_place ? of.width : of.width - growth;
+    T* const gradients =
+        in_place ? const_cast<T*>(block.output_gradients[0]) : reinterpret_cast<T*>(block.workspace + 2 * of.sums);
+    const std::size_t room = in_place || chains.size() == 1
+                                 ? 0
+                                 : align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T));
     for (std::size_t c = chains.size(); c-- > 0;) {
       const bool is_last = c + 1 == chains.size();
-      const std::size_t before = of.first + c * growth, own = of.width - growth;
+      const std::size_t before = of.first + c * growth;
       const T* const from = is_last ? block.output_gradients[0] : gradients;
       const std::size_t stride = is_last ? of.width : own;
       Frame inside = enter(chains[c], block, of);

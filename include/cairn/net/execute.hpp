@@ -150,6 +150,7 @@ private:
         block.inputs = value(i, at.input).to_read();
         block.outputs = front(value(i + 1, at.output), e.gives);
         block.output_gradients = front(from, e.gives).to_read();
+        block.may_overwrite_output_gradients = at.output_gradient.where != region::output_gradient;
         block.input_gradients = to;
         e.block_backward(queue_, e.chains, block);
       } else {

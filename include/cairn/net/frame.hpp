@@ -62,6 +62,7 @@ struct frame : frozen_as_T<T> {
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, gradient_addend_stride = 0;
+  bool may_overwrite_output_gradients = false; // of a block: nobody reads them after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;

@@ -35,6 +35,8 @@ struct stage {
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
   detail::bytes backward_workspace{};   // ... during backward
+  // Bytes more during backward at this batch where the gradient of its output must stay as it is: elsewhere it writes over it.
+  std::size_t kept_gradient_workspace = 0;
   bool reads_input = false;             // backward reads value i
   bool reads_output = false;            // backward reads value i + 1
   bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal

@@ -49,6 +49,17 @@ void run_tile(const F& f) {
   else run_tile_plain(f);
 }
 
+// Asks for a row that is read so many rows later: the rows of some channels of a map are pages apart, and no processor foresees
+// them. A tile's last rows ask for the next tile; what is beyond the map is asked for in vain.
+inline constexpr std::size_t rows_ahead = 8;
+template <class T>
+[[gnu::always_inline]] inline void ask_for_row(matrix<const T> m, std::size_t row) {
+  if (m.data == nullptr) return;
+  const T* const first = m.data + row * m.stride;
+  for (std::size_t j = 0; j < m.columns; j += 64 / sizeof(T)) __builtin_prefetch(first + j, 0, 3);
+  __builtin_prefetch(first + m.columns - 1, 0, 3);
+}
+
 // A norm, ready to be applied: y = (x - mean) factor + bias, three arrays of as many elements as there are channels.
 template <class T>
 struct channel_scales {
@@ -82,7 +93,10 @@ struct normalize_tile {
   channel_scales<T> by;
 
   [[gnu::always_inline]] inline void run() const {
-    for (std::size_t r = 0; r < y.rows; ++r) for_each_block(row{y.data + r * y.stride, x.data + r * x.stride, by}, y.columns);
+    for (std::size_t r = 0; r < y.rows; ++r) {
+      ask_for_row(x, r + rows_ahead);
+      for_each_block(row{y.data + r * y.stride, x.data + r * x.stride, by}, y.columns);
+    }
   }
   struct row {
     T* __restrict to;
@@ -107,10 +121,13 @@ struct add_linear_tile {
   const T* second;
 
   [[gnu::always_inline]] inline void run() const {
-    for (std::size_t r = 0; r < y.rows; ++r)
+    for (std::size_t r = 0; r < y.rows; ++r) {
+      ask_for_row(x, r + rows_ahead);
+      ask_for_row(dy, r + rows_ahead);
       for_each_block(
           row{y.data + r * y.stride, dy.data == nullptr ? nullptr : dy.data + r * dy.stride, x.data + r * x.stride, *this},
           y.columns);
+    }
   }
   struct row {
     T* to; // may be dy
@@ -233,6 +250,7 @@ struct norm_backward_tile {
     }
   };
   [[gnu::always_inline]] inline row at(std::size_t r) const {
+    if constexpr (Adds) ask_for_row(addend, r + rows_ahead);
     return {dx.data == nullptr ? nullptr : dx.data + r * dx.stride, gradient.data + r * gradient.stride, x.data + r * x.stride,
             Adds ? addend.data + r * addend.stride : nullptr, by};
   }

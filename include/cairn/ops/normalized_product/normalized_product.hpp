@@ -57,7 +57,8 @@ struct normalized_product_gradients {
   accumulated<T>* norm_bias = nullptr;
   accumulated<T>* weight = nullptr; // (out, in)
 };
-// `h_gradient` is that of h, to which the one by its statistics is added; one of the two may be null. The rest is as forward had it.
+// `h_gradient` is that of h, to which the one by its statistics is added; one of the two may be null. The rest is as forward had
+// it.
 // `scales` of the memory has room for 3 x in and 3 x out elements one behind the other.
 template <class T>
 void normalized_product_backward(detail::queue_without_this_op, const normalized_product_gradients<T>& gradients,
