@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A dense block of what is no image any more.
-// expect: error: .*joint<2, Flatten, dims<192>, DenseBlock<2, 4>
+// expect: error: .*Sequential: the layer at this position does not accept what the layer before it produces
+// expect: joint<2, Flatten, dims<192>, DenseBlock<2, 4
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/blueprint.hpp>
