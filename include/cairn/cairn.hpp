@@ -95,6 +95,8 @@
 #include <cairn/ops/batch_norm/cpu.hpp>                              // batch norm on a cpu
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>             // cross entropy of yes or no, from logits
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
+#include <cairn/ops/channel_statistics/channel_statistics.hpp>       // means and variances of channels, shared by norms
+#include <cairn/ops/channel_statistics/cpu.hpp>                      // channel statistics on a cpu
 #include <cairn/ops/checksum/checksum.hpp>                           // a number of the bits of an array
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
@@ -130,6 +132,10 @@
 #include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
 #include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
+#include <cairn/ops/normalized_conv2d/cpu.hpp>                       // normalized conv2d on a cpu
+#include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>         // a norm, a ReLU and a convolution in one
+#include <cairn/ops/normalized_product/cpu.hpp>                      // normalized product on a cpu
+#include <cairn/ops/normalized_product/normalized_product.hpp>       // a norm, a ReLU and a product in one
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
 #include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
 #include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
@@ -172,6 +178,9 @@
 #include <cairn/layer/checked_calls.hpp>       // a layer that cannot be called, as a diagnostic
 #include <cairn/layer/checked_layer.hpp>       // what is no layer, as a diagnostic
 #include <cairn/layer/conv2d.hpp>              // Conv2d<In, Out, Kernel>
+#include <cairn/layer/dense_bottleneck.hpp>    // the first half of a layer of DenseBlock
+#include <cairn/layer/dense_growth.hpp>        // the second half
+#include <cairn/layer/dense_half.hpp>          // what both have in common
 #include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>         // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>             // Dropout
@@ -197,6 +206,8 @@
 #include <cairn/net/checked_network.hpp>     // finds the first fault of a network
 #include <cairn/net/checkpoint.hpp>          // checkpoint<Policy, Net>: the same function, another schedule
 #include <cairn/net/concat.hpp>              // several branches, their results side by side
+#include <cairn/net/dense_block.hpp>         // DenseBlock<Layers, Growth>
+#include <cairn/net/dense_policies.hpp>      // which bottlenecks of it are stored
 #include <cairn/net/elements.hpp>            // packs of elements made one
 #include <cairn/net/execute.hpp>             // walks a program
 #include <cairn/net/frame.hpp>               // what one walk of a chain works with

@@ -1365,12 +1365,14 @@ struct stage {
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
   detail::bytes backward_workspace{};   // ... during backward
-  bool reads_input = false;             // backward reads value i
-  bool reads_output = false;            // backward reads value i + 1
-  bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool reshapes = false;                // value i + 1 is value i under other extents: in place its forward does nothing
-  bool tape_without_output = false;     // forward can make the tape and leave the output out
+  // Bytes more during backward at this batch where the gradient of its output must stay as it is: elsewhere it writes over it.
+  std::size_t kept_gradient_workspace = 0;
+  bool reads_input = false;         // backward reads value i
+  bool reads_output = false;        // backward reads value i + 1
+  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
+  bool tape_without_output = false; // forward can make the tape and leave the output out
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
   bool fuses = false;
@@ -9631,6 +9633,415 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
 
 CAIRN_KERNELS_END
 
+// cairn/ops/channel_statistics/channel_statistics.hpp
+
+namespace cairn {
+
+// Batch normalisation in two steps: the statistics of a feature map are computed once, when it is made, and every norm that
+// reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by rows).
+// So those of the first channels are the first numbers. The map is a matrix of any stride, one row a pixel.
+//
+// A norm gives the derivatives by these statistics, and they are added up over all norms: `gradient` is (channels, 2) too. What
+// made the map takes them into the gradient of the map once.
+
+// The sums are taken in an order that depends on the number of rows alone. Of no rows the statistics are 0.
+template <class T>
+void channel_statistics(detail::queue_without_this_op, matrix<const T> x,
+                        std::type_identity_t<accumulated<T>>* statistics) = delete;
+
+// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy; without its data dy is zero.
+template <class T>
+void channel_statistics_backward(detail::queue_without_this_op, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) = delete;
+
+// running = (1 - momentum) running + momentum s as batch_norm_update, of such statistics. T is their type.
+template <class T>
+void channel_statistics_update(detail::queue_without_this_op, std::size_t rows, std::size_t channels, double momentum,
+                               T* running_mean, T* running_variance, const T* statistics) = delete;
+
+// What a norm does with a channel: y = (x - mean) weight / sqrt(variance + eps) + bias. The statistics of channel c are
+// mean[step c] and variance[step c].
+template <class T>
+struct channel_norm {
+  const accumulated<T>* mean = nullptr;
+  const accumulated<T>* variance = nullptr;
+  std::size_t step = 1;
+  double eps = 0;
+  const T* weight = nullptr;
+  const T* bias = nullptr;
+
+  // By the statistics of a batch, or by running ones.
+  static channel_norm of_batch(const accumulated<T>* statistics, double eps, const T* weight, const T* bias) {
+    return {statistics, statistics + 1, 2, eps, weight, bias};
+  }
+  static channel_norm of_running(const accumulated<T>* mean, const accumulated<T>* variance, double eps, const T* weight,
+                                 const T* bias) {
+    return {mean, variance, 1, eps, weight, bias};
+  }
+};
+
+} // namespace cairn
+
+// cairn/ops/channel_statistics/columns.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Loops over a tile of a map, row by row, that are the same for every channel. Channels are taken 16 at a time, then 4, then one:
+// a map of a dense block is a multiple of 12 wide.
+namespace cairn::detail {
+
+// f.block<N>(j) for the columns [0, count).
+template <class F>
+[[gnu::always_inline]] inline void for_each_block(const F& f, std::size_t count) {
+  std::size_t j = 0;
+  for (; j + 16 <= count; j += 16) f.template block<16>(j);
+  for (; j + 4 <= count; j += 4) f.template block<4>(j);
+  for (; j < count; ++j) f.template block<1>(j);
+}
+
+// f.run() with the instructions of one set.
+template <class F>
+[[gnu::noinline]] void run_tile_plain(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
+  f.run();
+}
+template <class F>
+void run_tile(const F& f) {
+  const instruction_set set = widest_for_elements();
+  if (set == instruction_set::avx512) run_tile_avx512(f);
+  else if (set == instruction_set::avx2) run_tile_avx2(f);
+  else run_tile_plain(f);
+}
+
+// Asks for a row that is read so many rows later: the rows of some channels of a map are pages apart, and no processor foresees
+// them. A tile's last rows ask for the next tile; what is beyond the map is asked for in vain.
+inline constexpr std::size_t rows_ahead = 8;
+template <class T>
+[[gnu::always_inline]] inline void ask_for_row(matrix<const T> m, std::size_t row) {
+  if (m.data == nullptr) return;
+  const T* const first = m.data + row * m.stride;
+  for (std::size_t j = 0; j < m.columns; j += 64 / sizeof(T)) __builtin_prefetch(first + j, 0, 3);
+  __builtin_prefetch(first + m.columns - 1, 0, 3);
+}
+
+// A norm, ready to be applied: y = (x - mean) factor + bias, three arrays of as many elements as there are channels.
+template <class T>
+struct channel_scales {
+  const T* mean = nullptr;
+  const T* factor = nullptr;
+  const T* bias = nullptr;
+
+  channel_scales() = default;
+  // Written to `room` of 3 x channels elements.
+  channel_scales(T* room, std::size_t channels, const channel_norm<T>& norm)
+      : mean(room), factor(room + channels), bias(room + 2 * channels) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+      room[c] = static_cast<T>(norm.mean[norm.step * c]);
+      room[channels + c] = static_cast<T>(static_cast<double>(norm.weight[c]) / deviation);
+      room[2 * channels + c] = norm.bias[c];
+    }
+  }
+  channel_scales from(std::size_t column) const {
+    channel_scales out = *this;
+    out.mean += column, out.factor += column, out.bias += column;
+    return out;
+  }
+};
+
+// y = relu(norm(x)); NaN stays.
+template <class T>
+struct normalize_tile {
+  matrix<T> y;
+  matrix<const T> x;
+  channel_scales<T> by;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t r = 0; r < y.rows; ++r) {
+      ask_for_row(x, r + rows_ahead);
+      for_each_block(row{y.data + r * y.stride, x.data + r * x.stride, by}, y.columns);
+    }
+  }
+  struct row {
+    T* __restrict to;
+    const T* __restrict from;
+    channel_scales<T> by;
+    template <std::size_t N>
+    [[gnu::always_inline]] inline void block(std::size_t j) const {
+      T v[N];
+      for (std::size_t i = 0; i < N; ++i) v[i] = (from[j + i] - by.mean[j + i]) * by.factor[j + i] + by.bias[j + i];
+      for (std::size_t i = 0; i < N; ++i) to[j + i] = v[i] < T{0} ? T{0} : v[i];
+    }
+  };
+};
+
+// y = dy + first[c] + second[c] (x - mean[c]). There may be no dy.
+template <class T>
+struct add_linear_tile {
+  matrix<T> y;
+  matrix<const T> dy, x;
+  const T* mean;
+  const T* first;
+  const T* second;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t r = 0; r < y.rows; ++r) {
+      ask_for_row(x, r + rows_ahead);
+      ask_for_row(dy, r + rows_ahead);
+      for_each_block(
+          row{y.data + r * y.stride, dy.data == nullptr ? nullptr : dy.data + r * dy.stride, x.data + r * x.stride, *this},
+          y.columns);
+    }
+  }
+  struct row {
+    T* to; // may be dy
+    const T* dy;
+    const T* x;
+    const add_linear_tile& by;
+    template <std::size_t N>
+    [[gnu::always_inline]] inline void block(std::size_t j) const {
+      T v[N];
+      for (std::size_t i = 0; i < N; ++i) v[i] = by.first[j + i] + by.second[j + i] * (x[j + i] - by.mean[j + i]);
+      if (dy != nullptr)
+        for (std::size_t i = 0; i < N; ++i) v[i] += dy[j + i];
+      for (std::size_t i = 0; i < N; ++i) to[j + i] = v[i];
+    }
+  };
+};
+
+// Two sums over rows for each column: chains of sum_chain rows in T, which are added in double.
+inline constexpr std::size_t most_summed_columns = 512;
+template <class T>
+struct two_chains {
+  double first[most_summed_columns] = {};
+  double second[most_summed_columns] = {};
+};
+
+// One row of them, and the end of their chains.
+template <class T, class Row>
+struct sum_row {
+  Row row;
+  T* a;
+  T* b;
+  template <std::size_t N>
+  [[gnu::always_inline]] inline void block(std::size_t j) const {
+    T first[N], second[N];
+    for (std::size_t i = 0; i < N; ++i) first[i] = a[j + i];
+    for (std::size_t i = 0; i < N; ++i) second[i] = b[j + i];
+    row.template block<N>(j, first, second);
+    for (std::size_t i = 0; i < N; ++i) a[j + i] = first[i];
+    for (std::size_t i = 0; i < N; ++i) b[j + i] = second[i];
+  }
+};
+template <class T>
+struct end_chains {
+  const T* __restrict chains;
+  double* __restrict totals;
+  template <std::size_t N>
+  [[gnu::always_inline]] inline void block(std::size_t j) const {
+    for (std::size_t i = 0; i < N; ++i) totals[j + i] += static_cast<double>(chains[j + i]);
+  }
+};
+
+// Adds to `to` what tile.at(r).block<N>(j, a, b) adds to a[0 … N) and b[0 … N), for all rows.
+template <class T, class Tile>
+[[gnu::always_inline]] inline void add_chains(const Tile& tile, std::size_t rows, std::size_t columns, two_chains<T>& to) {
+  alignas(64) T a[most_summed_columns], b[most_summed_columns];
+  for (std::size_t r = 0; r < rows;) {
+    for (std::size_t j = 0; j < columns; ++j) a[j] = b[j] = T{0};
+    for (const std::size_t end = std::min(rows, r + sum_chain); r < end; ++r)
+      for_each_block(sum_row<T, typename Tile::row>{tile.at(r), a, b}, columns);
+    for_each_block(end_chains<T>{a, to.first}, columns);
+    for_each_block(end_chains<T>{b, to.second}, columns);
+  }
+}
+
+// The sums of x - shift[c], and of its square.
+template <class T>
+struct sum_distances_tile {
+  matrix<const T> x;
+  const T* shift;
+  two_chains<T>* sums;
+
+  [[gnu::always_inline]] inline void run() const { add_chains(*this, x.rows, x.columns, *sums); }
+  struct row {
+    const T* x;
+    const T* shift;
+    template <std::size_t N>
+    [[gnu::always_inline]] inline void block(std::size_t j, T* a, T* b) const {
+      T d[N];
+      for (std::size_t i = 0; i < N; ++i) d[i] = x[j + i] - shift[j + i];
+      for (std::size_t i = 0; i < N; ++i) a[i] += d[i];
+      for (std::size_t i = 0; i < N; ++i) b[i] += d[i] * d[i];
+    }
+  };
+  [[gnu::always_inline]] inline row at(std::size_t r) const { return {x.data + r * x.stride, shift}; }
+};
+
+// The backward of a norm with its ReLU, in one pass: with m the gradient where the ReLU let its input pass, else 0,
+//   dx = addend + factor m,  and the sums of m and of m (x - mean).
+// If `Masked`, the gradient has the zeros already. There may be no addend; dx may be the gradient, or the addend.
+template <class T, bool Masked, bool Adds>
+struct norm_backward_tile {
+  matrix<T> dx;
+  matrix<const T> gradient, x, addend;
+  channel_scales<T> by;
+  two_chains<T>* sums;
+
+  [[gnu::always_inline]] inline void run() const { add_chains(*this, gradient.rows, gradient.columns, *sums); }
+  struct row {
+    T* dx;
+    const T* gradient;
+    const T* x;
+    const T* addend;
+    channel_scales<T> by;
+    template <std::size_t N>
+    [[gnu::always_inline]] inline void block(std::size_t j, T* a, T* b) const {
+      T m[N], distance[N], v[N];
+      for (std::size_t i = 0; i < N; ++i) m[i] = gradient[j + i];
+      for (std::size_t i = 0; i < N; ++i) distance[i] = x[j + i] - by.mean[j + i];
+      if constexpr (!Masked) {
+        for (std::size_t i = 0; i < N; ++i) v[i] = distance[i] * by.factor[j + i] + by.bias[j + i];
+        for (std::size_t i = 0; i < N; ++i) m[i] = v[i] <= T{0} ? T{0} : m[i];
+      }
+      for (std::size_t i = 0; i < N; ++i) a[i] += m[i];
+      for (std::size_t i = 0; i < N; ++i) b[i] += m[i] * distance[i];
+      for (std::size_t i = 0; i < N; ++i) v[i] = by.factor[j + i] * m[i];
+      if constexpr (Adds)
+        for (std::size_t i = 0; i < N; ++i) v[i] += addend[j + i];
+      if (dx != nullptr)
+        for (std::size_t i = 0; i < N; ++i) dx[j + i] = v[i];
+    }
+  };
+  [[gnu::always_inline]] inline row at(std::size_t r) const {
+    if constexpr (Adds) ask_for_row(addend, r + rows_ahead);
+    return {dx.data == nullptr ? nullptr : dx.data + r * dx.stride, gradient.data + r * gradient.stride, x.data + r * x.stride,
+            Adds ? addend.data + r * addend.stride : nullptr, by};
+  }
+};
+
+// What the sums of m and of m (x - mean) mean: the gradients of the weight and the bias of channel c, and those by its mean and
+// its variance. Each may be null.
+template <class T>
+void norm_gradients(double sum, double products, const channel_norm<T>& norm, std::size_t c, accumulated<T>* of_weight,
+                    accumulated<T>* of_bias, accumulated<T>* of_statistics) {
+  using A = accumulated<T>;
+  const double inverse = 1 / std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+  const double weight = static_cast<double>(norm.weight[c]);
+  if (of_weight != nullptr) of_weight[c] = static_cast<A>(products * inverse);
+  if (of_bias != nullptr) of_bias[c] = static_cast<A>(sum);
+  if (of_statistics == nullptr) return;
+  of_statistics[2 * c] = static_cast<A>(-weight * inverse * sum);
+  of_statistics[2 * c + 1] = static_cast<A>(-0.5 * weight * inverse * inverse * inverse * products);
+}
+
+// A tile's statistics, and those of many rows made of them: (mean, sum of squared distances from it) of each tile, combined in
+// double in the order of the tiles (Chan, Golub, LeVeque: Updating formulae, 1979).
+template <class T>
+void tile_statistics(matrix<const T> x, accumulated<T>* partial) {
+  for (std::size_t begin = 0; begin < x.columns; begin += most_summed_columns) {
+    const std::size_t columns = std::min(most_summed_columns, x.columns - begin);
+    two_chains<T> sums;
+    run_tile(sum_distances_tile<T>{{x.data + begin, x.rows, columns, x.stride}, x.data + begin, &sums});
+    const auto rows = static_cast<double>(x.rows);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double distance = sums.first[j] / rows, spread = sums.second[j] - distance * sums.first[j];
+      partial[2 * (begin + j)] = static_cast<accumulated<T>>(static_cast<double>(x.data[begin + j]) + distance);
+      partial[2 * (begin + j) + 1] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
+    }
+  }
+}
+template <class A>
+void combine_statistics(const A* partial, std::size_t tiles, std::size_t rows_of_tile, std::size_t rows, std::size_t channels,
+                        A* statistics) {
+  for (std::size_t c = 0; c < channels; ++c) {
+    double count = 0, mean = 0, squares = 0;
+    for (std::size_t t = 0; t < tiles; ++t) {
+      const auto here = static_cast<double>(std::min(rows_of_tile, rows - t * rows_of_tile));
+      const A* const of_tile = partial + 2 * (t * channels + c);
+      const double distance = static_cast<double>(of_tile[0]) - mean, all = count + here;
+      mean += distance * (here / all);
+      squares += static_cast<double>(of_tile[1]) + distance * distance * (count * here / all);
+      count = all;
+    }
+    statistics[2 * c] = static_cast<A>(mean);
+    statistics[2 * c + 1] = static_cast<A>(count == 0 ? 0 : squares / count);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/channel_statistics/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+template <class T>
+void channel_statistics(cpu::queue& queue, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
+  using A = accumulated<T>;
+  detail::for_each_strip(queue, x.rows, x.columns, [&](std::size_t begin, std::size_t columns) {
+    A* const out = statistics + 2 * begin;
+    if (x.rows == 0) return static_cast<void>(std::fill_n(out, 2 * columns, A{0}));
+    detail::tile_statistics<T>({x.data + begin, x.rows, columns, x.stride}, out);
+    for (std::size_t j = 0; j < columns; ++j)
+      out[2 * j + 1] = static_cast<A>(static_cast<double>(out[2 * j + 1]) / static_cast<double>(x.rows));
+  });
+}
+
+template <class T>
+void channel_statistics_backward(cpu::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) {
+  constexpr std::size_t piece = 64, grain = 256; // columns whose factors lie on the stack; rows
+  queue.parallel_for((dx.rows + grain - 1) / grain, [&](std::size_t part, auto) {
+    const std::size_t row = part * grain, rows = std::min(grain, dx.rows - row);
+    for (std::size_t begin = 0; begin < dx.columns; begin += piece) {
+      const std::size_t columns = std::min(piece, dx.columns - begin);
+      T mean[piece], first[piece], second[piece];
+      for (std::size_t j = 0; j < columns; ++j) {
+        mean[j] = static_cast<T>(statistics[2 * (begin + j)]);
+        first[j] = static_cast<T>(static_cast<double>(gradient[2 * (begin + j)]) / static_cast<double>(dx.rows));
+        second[j] = static_cast<T>(2 * static_cast<double>(gradient[2 * (begin + j) + 1]) / static_cast<double>(dx.rows));
+      }
+      const auto at = [&](auto m) {
+        if (m.data != nullptr) m.data += row * m.stride + begin;
+        m.rows = rows;
+        m.columns = columns;
+        return m;
+      };
+      detail::run_tile(detail::add_linear_tile<T>{at(dx), at(dy), at(x), mean, first, second});
+    }
+  });
+}
+
+template <class T>
+void channel_statistics_update(cpu::queue&, std::size_t rows, std::size_t channels, double momentum, T* running_mean,
+                               T* running_variance, const T* statistics) {
+  const auto moved = [momentum](T running, double now) {
+    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
+  };
+  const auto count = static_cast<double>(rows);
+  for (std::size_t c = 0; c < channels && rows > 0; ++c)
+    running_mean[c] = moved(running_mean[c], static_cast<double>(statistics[2 * c]));
+  for (std::size_t c = 0; c < channels && rows > 1; ++c)
+    running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (count / (count - 1)));
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
 // cairn/ops/checksum/checksum.hpp
 
 namespace cairn {
@@ -10120,12 +10531,14 @@ struct reach {
   }
 };
 
-// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart.
+// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart. With
+// scales they are read through a norm and a ReLU.
 template <class T>
 struct channels_of {
   const T* data = nullptr;
   std::size_t pixel = 0, channels = 0;
   std::size_t height = 0, width = 0;
+  channel_scales<T> scales{};
 };
 
 // Copies the rectangle of `rows` by `columns` pixels of one image that begins at (row, column), which may lie beside it, to
@@ -10150,6 +10563,11 @@ void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdif
     std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(T));
     const std::size_t first = static_cast<std::size_t>(column + static_cast<std::ptrdiff_t>(before));
     const T* pixel = from.data + ((image * from.height + static_cast<std::size_t>(at)) * from.width + first) * from.pixel;
+    if (from.scales.mean != nullptr) {
+      run_tile(
+          normalize_tile<T>{{to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales});
+      continue;
+    }
     if (from.pixel == depth) {
       std::memcpy(to + before * depth, pixel, (end - before) * depth * sizeof(T));
       continue;
@@ -10540,6 +10958,7 @@ struct weight_sums {
   matrix<const T> output_gradient{};
   const T* input = nullptr;
   T* weight_gradient = nullptr;
+  channel_scales<T> scales{}; // the input is read through them
   std::size_t samples = 0;
   gather_tiles tiles;
   bool joined = false;       // the taps of a row lie side by side
@@ -10592,7 +11011,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;
-  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in};
+  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
 
   for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
     const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
@@ -10606,7 +11025,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
       fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
                 static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
       const T* const dy = all.output_gradient.data + group * c.group_out();
-      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out};
+      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
       if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
       const std::size_t rows = all.flat ? 1 : here;
       s.depth = all.flat ? (here - 1) * width + columns : columns;
@@ -12053,12 +12472,17 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
   });
 }
 
-// False, and nothing is done, if not even the pixels that one result is made of fit into the scratch.
+// There are none if not even the pixels that one result is made of fit into the scratch.
+template <class T>
+gather_tiles tiles_of(const gathering<T>& all, std::size_t most_images) {
+  constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
+  return {all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, most_images};
+}
+// False, and nothing is done, in that case.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
-  constexpr std::size_t widest = 192 / sizeof(T);                                 // no kernel has wider slivers
-  const std::size_t each = (all.samples + queue.threads() - 1) / queue.threads(); // so that there is a tile for every thread
-  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, each);
+  const gather_tiles tiles =
+      tiles_of(all, (all.samples + queue.threads() - 1) / queue.threads()); // so that there is one for every thread
   if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
   const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
                                  reach(all.y).taps * reach(all.x).taps;
@@ -12082,12 +12506,12 @@ gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* 
   return all;
 }
 template <class T>
-bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
-                    const T* input, const T* weight, const epilogue<T>& then) {
+gathering<T> gathering_of_outputs(const convolution& how, std::size_t samples, matrix<T> output, const T* input, const T* weight,
+                                  const epilogue<T>& then) {
   gathering<T> all = gathering_of(how, samples, weight, then);
   all.y = axis_walk::of_outputs(how.over.y);
   all.x = axis_walk::of_outputs(how.over.x);
-  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
+  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in, {}};
   all.source_group = how.group_in();
   all.weight_depth = 1;
   all.weight_column = how.depth();
@@ -12096,13 +12520,22 @@ bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& h
   all.result_height = how.over.y.out;
   all.result_width = how.over.x.out;
   all.columns = how.group_out();
-  return gather(queue, isa, all);
+  return all;
 }
 template <class T>
-bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
-                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
+                    const T* input, const T* weight, const epilogue<T>& then) {
+  return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
+}
+// One for each phase: of the inputs whose distance from (row, column) is a multiple of the stride.
+template <class T>
+gathering<T> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<T> input_gradient,
+                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
+                                 std::size_t column) {
   gathering<T> all = gathering_of(how, samples, weight, then);
-  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
+  all.y = axis_walk::of_inputs(how.over.y, row);
+  all.x = axis_walk::of_inputs(how.over.x, column);
+  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out, {}};
   all.source_group = how.group_out();
   all.weight_depth = how.depth();
   all.weight_column = 1;
@@ -12111,21 +12544,25 @@ bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolu
   all.result_height = how.over.y.in;
   all.result_width = how.over.x.in;
   all.columns = how.group_in();
+  return all;
+}
+template <class T>
+bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
   bool fits = true;
   for (std::size_t row = 0; row < how.over.y.stride; ++row)
-    for (std::size_t column = 0; column < how.over.x.stride; ++column) {
-      all.y = axis_walk::of_inputs(how.over.y, row);
-      all.x = axis_walk::of_inputs(how.over.x, column);
-      fits = fits && gather(queue, isa, all);
-    }
+    for (std::size_t column = 0; column < how.over.x.stride; ++column)
+      fits = fits &&
+             gather(queue, isa, gathering_of_inputs(how, samples, input_gradient, output_gradient, weight, then, row, column));
   return fits;
 }
 // False, and nothing is done, for the same reason, or if there are no samples.
 template <class T>
 bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
-                    matrix<const T> output_gradient, const T* input) {
+                    matrix<const T> output_gradient, const T* input, const channel_scales<T>& scales = {}) {
   const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
-  const weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  all.scales = scales;
   if (all.tiles.columns == 0 || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);
@@ -12493,6 +12930,75 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
     detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight,
                                   {sums[j], sums[features + j]}, sums[2 * features]);
   });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/channel_statistics/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// As the formulas say it, one channel after another, in double: for elements of any type. Every element is rounded once.
+namespace cairn::detail {
+
+template <class T>
+void channel_statistics_reference(matrix<const T> x, accumulated<T>* statistics) {
+  using A = accumulated<T>;
+  for (std::size_t c = 0; c < x.columns; ++c) {
+    double mean = 0, squares = 0;
+    for (std::size_t r = 0; r < x.rows; ++r) mean += static_cast<double>(x(r, c)) / static_cast<double>(x.rows);
+    for (std::size_t r = 0; r < x.rows; ++r) {
+      const double distance = static_cast<double>(x(r, c)) - mean;
+      squares += distance * distance;
+    }
+    statistics[2 * c] = static_cast<A>(mean);
+    statistics[2 * c + 1] = static_cast<A>(x.rows == 0 ? 0 : squares / static_cast<double>(x.rows));
+  }
+}
+
+template <class T>
+void channel_statistics_backward_reference(matrix<T> dx, matrix<const T> dy, matrix<const T> x, const accumulated<T>* statistics,
+                                           const accumulated<T>* gradient) {
+  const auto rows = static_cast<double>(x.rows);
+  for (std::size_t r = 0; r < x.rows; ++r)
+    for (std::size_t c = 0; c < x.columns; ++c) {
+      const double distance = static_cast<double>(x(r, c)) - static_cast<double>(statistics[2 * c]);
+      dx(r, c) = static_cast<T>(static_cast<accumulated<T>>((dy.data == nullptr ? 0 : static_cast<double>(dy(r, c))) +
+                                                            static_cast<double>(gradient[2 * c]) / rows +
+                                                            2 * static_cast<double>(gradient[2 * c + 1]) * distance / rows));
+    }
+}
+
+// A norm of one element, before its ReLU.
+template <class T>
+double normalized(const channel_norm<T>& norm, std::size_t c, double x) {
+  const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+  return (x - static_cast<double>(norm.mean[norm.step * c])) / deviation * static_cast<double>(norm.weight[c]) +
+         static_cast<double>(norm.bias[c]);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/channel_statistics/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Of elements whose sums are kept in another type: as the formulas say it.
+namespace cairn {
+
+template <detail::narrow_element T>
+void channel_statistics(cpu::queue&, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
+  detail::channel_statistics_reference(x, statistics);
+}
+template <detail::narrow_element T>
+void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) {
+  detail::channel_statistics_backward_reference(dx, dy, x, statistics, gradient);
 }
 
 } // namespace cairn
@@ -13761,6 +14267,572 @@ void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std
   const auto factor = static_cast<accumulated<T>>(2.0 / static_cast<double>(count));
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::squared_error{},
                         detail::squared_error_derivative<accumulated<T>>{factor});
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_conv2d/normalized_conv2d.hpp
+
+namespace cairn {
+
+// A norm of the channels, a ReLU and a convolution without a bias: y = conv2d(relu(norm(x)), weight), of images that lie as in
+// conv2d.hpp. The normalised map is made while the convolution copies its patches, and is never in memory.
+//
+// The stride is 1 in both directions, and there is one group.
+namespace detail {
+
+// Images are taken in stretches of so many pixels, at least one: their gradients stay in a second-level cache.
+inline constexpr std::size_t norm_stretch_pixels = 2048;
+constexpr std::size_t images_of_stretch(std::size_t pixels) {
+  return std::max<std::size_t>(1, norm_stretch_pixels / std::max<std::size_t>(1, pixels));
+}
+
+} // namespace detail
+
+// `statistics`, if not null, gets those of y (channel_statistics.hpp). Memory: `scales` for 3 x in elements, `partial` for
+// 2 x out elements of each sample.
+template <class T>
+void normalized_conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> y,
+                               std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
+                               const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                               std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) = delete;
+
+// The derivatives of it. Those that are null are not wanted.
+template <class T>
+struct normalized_conv2d_gradients {
+  T* x = nullptr;                        // without that by its statistics
+  accumulated<T>* statistics = nullptr;  // (in, 2): by the mean and the variance that the norm takes
+  accumulated<T>* norm_weight = nullptr; // (in)
+  accumulated<T>* norm_bias = nullptr;
+  accumulated<T>* weight = nullptr; // as the weight
+};
+// `partial` has 2 x in elements for each sample.
+template <class T>
+void normalized_conv2d_backward(detail::queue_without_this_op, const convolution& how, std::size_t samples,
+                                const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
+                                const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                std::type_identity_t<accumulated<T>>* partial) = delete;
+
+} // namespace cairn
+
+// cairn/ops/normalized_conv2d/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// As the formulas say it, in double: for elements of any type, and to compare the quick version with.
+namespace cairn::detail {
+
+// f(output pixel, input pixel, tap) for all of them that meet.
+template <class F>
+void for_each_meeting(const convolution& how, std::size_t samples, F&& f) {
+  const window_axis &y = how.over.y, &x = how.over.x;
+  for (std::size_t n = 0; n < samples; ++n)
+    for (std::size_t p = 0; p < y.out; ++p)
+      for (std::size_t q = 0; q < x.out; ++q)
+        for (std::size_t i = 0; i < y.kernel; ++i)
+          for (std::size_t j = 0; j < x.kernel; ++j) {
+            const std::size_t row = y.input(p, i), column = x.input(q, j);
+            if (row < y.in && column < x.in) f((n * y.out + p) * x.out + q, (n * y.in + row) * x.in + column, i * x.kernel + j);
+          }
+}
+
+template <class T>
+void normalized_conv2d_forward_reference(const convolution& how, std::size_t samples, matrix<T> y, accumulated<T>* statistics,
+                                         const T* x, const channel_norm<T>& norm, const T* weight) {
+  const std::size_t in = how.in_channels;
+  for (std::size_t o = 0; o < how.out_channels; ++o) {
+    std::size_t before = 0;
+    double sum = 0;
+    const auto finish = [&](std::size_t next) { // pixels come in their order, each with at least one tap
+      y(before, o) = static_cast<T>(static_cast<accumulated<T>>(sum));
+      before = next;
+      sum = 0;
+    };
+    for_each_meeting(how, samples, [&](std::size_t to, std::size_t from, std::size_t tap) {
+      if (to != before) finish(to);
+      for (std::size_t c = 0; c < in; ++c) {
+        const double v = normalized(norm, c, static_cast<double>(x[from * in + c]));
+        sum += (v < 0 ? 0 : v) * static_cast<double>(weight[(o * how.over.taps() + tap) * in + c]);
+      }
+    });
+    if (samples > 0) finish(0);
+  }
+  if (statistics != nullptr) channel_statistics_reference<T>(y, statistics);
+}
+
+template <class T>
+void normalized_conv2d_backward_reference(const convolution& how, std::size_t samples,
+                                          const normalized_conv2d_gradients<T>& gradients, matrix<const T> y_gradient, const T* x,
+                                          const channel_norm<T>& norm, const T* weight) {
+  using A = accumulated<T>;
+  const std::size_t in = how.in_channels, taps = how.over.taps(), pixels = samples * how.over.inputs();
+  for (std::size_t c = 0; c < in; ++c) {
+    for (std::size_t row = 0; gradients.weight != nullptr && row < how.out_channels * taps; ++row) {
+      double sum = 0;
+      for_each_meeting(how, samples, [&](std::size_t to, std::size_t from, std::size_t tap) {
+        if (tap != row % taps) return;
+        const double v = normalized(norm, c, static_cast<double>(x[from * in + c]));
+        sum += (v < 0 ? 0 : v) * static_cast<double>(y_gradient(to, row / taps));
+      });
+      gradients.weight[row * in + c] = static_cast<A>(sum);
+    }
+    const double factor =
+        static_cast<double>(norm.weight[c]) / std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+    double sum = 0, products = 0;
+    for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+      double m = 0; // the taps of this pixel meet the outputs around it
+      const std::size_t n = pixel / how.over.inputs(), row = pixel % how.over.inputs() / how.over.x.in,
+                        column = pixel % how.over.x.in;
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        const std::size_t p = row + how.over.y.padding - tap / how.over.x.kernel,
+                          q = column + how.over.x.padding - tap % how.over.x.kernel;
+        if (p >= how.over.y.out || q >= how.over.x.out) continue;
+        for (std::size_t o = 0; o < how.out_channels; ++o)
+          m += static_cast<double>(y_gradient((n * how.over.y.out + p) * how.over.x.out + q, o)) *
+               static_cast<double>(weight[(o * taps + tap) * in + c]);
+      }
+      if (normalized(norm, c, static_cast<double>(x[pixel * in + c])) <= 0) m = 0;
+      sum += m;
+      products += m * (static_cast<double>(x[pixel * in + c]) - static_cast<double>(norm.mean[norm.step * c]));
+      if (gradients.x != nullptr) gradients.x[pixel * in + c] = static_cast<T>(static_cast<A>(factor * m));
+    }
+    norm_gradients(sum, products, norm, c, gradients.norm_weight, gradients.norm_bias, gradients.statistics);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_conv2d/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// f(first image, images, stretch, scratch) for all stretches of images.
+template <class F>
+void for_each_stretch_of_images(cpu::queue& queue, std::size_t samples, std::size_t pixels, F&& f) {
+  const std::size_t each = images_of_stretch(pixels);
+  queue.parallel_for((samples + each - 1) / each, [&](std::size_t stretch, std::span<std::byte> scratch) {
+    const std::size_t first = stretch * each;
+    f(first, std::min(each, samples - first), stretch, scratch);
+  });
+}
+
+// All tiles of a gathering by the calling thread.
+template <class T>
+void gather_here(const gathering<T>& all, std::span<std::byte> scratch) {
+  const gather_tiles tiles = tiles_of(all, all.samples);
+  gather_for(widest_instruction_set(), all, tiles, 0, tiles.count(all.samples), scratch);
+}
+
+} // namespace detail
+
+template <class T>
+void normalized_conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
+                               std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
+                               const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                               std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) {
+  const std::size_t from = how.over.inputs(), to = how.over.outputs(), out = how.out_channels;
+  const detail::channel_scales<T> of_x(scales, how.in_channels, norm);
+  detail::for_each_stretch_of_images(
+      queue, samples, from, [&](std::size_t first, std::size_t count, std::size_t stretch, std::span<std::byte> scratch) {
+        const matrix<T> here{y.data + first * to * y.stride, count * to, out, y.stride};
+        detail::gathering<T> all =
+            detail::gathering_of_outputs<T>(how, count, here, x + first * from * how.in_channels, weight, {});
+        all.source.scales = of_x;
+        detail::gather_here(all, scratch);
+        if (statistics != nullptr) detail::tile_statistics<T>(here, partial + 2 * out * stretch);
+      });
+  const std::size_t each = detail::images_of_stretch(from);
+  if (statistics != nullptr)
+    detail::combine_statistics(partial, (samples + each - 1) / each, each * to, samples * to, out, statistics);
+}
+
+template <class T>
+void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::size_t samples,
+                                const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
+                                const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                std::type_identity_t<accumulated<T>>* partial) {
+  using A = accumulated<T>;
+  const std::size_t from = how.over.inputs(), to = how.over.outputs(), in = how.in_channels;
+  const detail::channel_scales<T> of_x(scales, in, norm);
+  if (gradients.weight != nullptr)
+    detail::sum_weights_on(queue, detail::widest_instruction_set(), how, samples, gradients.weight, y_gradient, x, of_x);
+  if (gradients.x == nullptr && gradients.statistics == nullptr && gradients.norm_weight == nullptr &&
+      gradients.norm_bias == nullptr)
+    return;
+  // Without a place for the gradient of x it is made in the scratch, a stretch at a time; of a map too wide for that slowly.
+  constexpr std::size_t packed = detail::gather_room<T>::whole;
+  if (gradients.x == nullptr && packed + detail::images_of_stretch(from) * from * in > cpu::queue::scratch_bytes / sizeof(T)) {
+    normalized_conv2d_gradients<T> sums = gradients;
+    sums.weight = nullptr;
+    return detail::normalized_conv2d_backward_reference<T>(how, samples, sums, y_gradient, x, norm, weight);
+  }
+  detail::for_each_stretch_of_images(
+      queue, samples, from, [&](std::size_t first, std::size_t count, std::size_t stretch, std::span<std::byte> scratch) {
+        T* const made = gradients.x != nullptr ? gradients.x + first * from * in : reinterpret_cast<T*>(scratch.data()) + packed;
+        const matrix<T> dx{made, count * from, in};
+        const matrix<const T> dy{y_gradient.data + first * to * y_gradient.stride, count * to, how.out_channels,
+                                 y_gradient.stride};
+        detail::gather_here(detail::gathering_of_inputs<T>(how, count, dx, dy, weight, {}, 0, 0), scratch);
+        const matrix<const T> own{x + first * from * in, count * from, in};
+        A* const sums = partial + 2 * in * stretch;
+        for (std::size_t begin = 0; begin < in; begin += detail::most_summed_columns) {
+          const std::size_t columns = std::min(detail::most_summed_columns, in - begin);
+          detail::two_chains<T> of_stretch;
+          const auto at = [&](auto m) {
+            m.data += begin;
+            m.columns = columns;
+            return m;
+          };
+          detail::run_tile(
+              detail::norm_backward_tile<T, false, false>{at(dx), at(dx), at(own), {}, of_x.from(begin), &of_stretch});
+          for (std::size_t j = 0; j < columns; ++j) {
+            sums[2 * (begin + j)] = static_cast<A>(of_stretch.first[j]);
+            sums[2 * (begin + j) + 1] = static_cast<A>(of_stretch.second[j]);
+          }
+        }
+      });
+  const std::size_t each = detail::images_of_stretch(from), stretches = (samples + each - 1) / each;
+  for (std::size_t c = 0; c < in; ++c) {
+    double sum = 0, products = 0;
+    for (std::size_t s = 0; s < stretches; ++s) {
+      sum += static_cast<double>(partial[2 * (s * in + c)]);
+      products += static_cast<double>(partial[2 * (s * in + c) + 1]);
+    }
+    detail::norm_gradients(sum, products, norm, c, gradients.norm_weight, gradients.norm_bias, gradients.statistics);
+  }
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_conv2d/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Of elements whose sums are kept in another type: as the formulas say it.
+namespace cairn {
+
+template <detail::narrow_element T>
+void normalized_conv2d_forward(cpu::queue&, const convolution& how, std::size_t samples, matrix<T> y,
+                               std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
+                               const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                               std::type_identity_t<T>*, std::type_identity_t<accumulated<T>>*) {
+  detail::normalized_conv2d_forward_reference(how, samples, y, statistics, x, norm, weight);
+}
+template <detail::narrow_element T>
+void normalized_conv2d_backward(cpu::queue&, const convolution& how, std::size_t samples,
+                                const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
+                                const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<T>*,
+                                std::type_identity_t<accumulated<T>>*) {
+  detail::normalized_conv2d_backward_reference(how, samples, gradients, y_gradient, x, norm, weight);
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_product/normalized_product.hpp
+
+namespace cairn {
+
+// A norm of the channels, a ReLU and a product, of which only the product is written: h = relu(norm(x)) weight^T.
+//
+//   (rows, out) = (rows, in) x (out, in)^T
+//
+// The normalised map is made tile by tile, and is never in memory as a whole (Pleiss et al.: Memory-efficient implementation of
+// DenseNets. arXiv:1707.06990, which stores it in a shared buffer).
+namespace detail {
+
+// So many rows are made at a time: a tile of some hundred channels stays in a second-level cache. So the bits of sums over rows
+// depend on their number alone.
+inline constexpr std::size_t norm_tile_rows = 128;
+constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_rows - 1) / norm_tile_rows; }
+
+} // namespace detail
+
+// What a call needs besides, in elements.
+struct normalized_product_room {
+  std::size_t weight = 0, scales = 0, partial = 0; // partial: of accumulated<T>
+};
+constexpr normalized_product_room room_of_normalized_product(std::size_t rows, std::size_t in, std::size_t out) {
+  return {in * out, 3 * (in > out ? in : out), 2 * out * detail::norm_tiles(rows)};
+}
+template <class T>
+struct normalized_product_memory {
+  T* weight = nullptr;
+  T* scales = nullptr;
+  accumulated<T>* partial = nullptr;
+};
+
+// `statistics`, if not null, gets those of h (channel_statistics.hpp).
+template <class T>
+void normalized_product_forward(detail::queue_without_this_op, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
+                                std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight,
+                                const std::type_identity_t<normalized_product_memory<T>>& memory) = delete;
+
+// The derivatives of it. Those that are null are not wanted.
+template <class T>
+struct normalized_product_gradients {
+  matrix<T> x{};                         // addend + the gradient of x without that by its statistics
+  matrix<const T> addend{};              // may be x itself, or null
+  accumulated<T>* statistics = nullptr;  // (in, 2): by the mean and the variance that the norm takes
+  accumulated<T>* norm_weight = nullptr; // (in)
+  accumulated<T>* norm_bias = nullptr;
+  accumulated<T>* weight = nullptr; // (out, in)
+};
+// `h_gradient` is that of h, to which the one by its statistics is added; one of the two may be null. The rest is as forward had
+// it.
+// `scales` of the memory has room for 3 x in and 3 x out elements one behind the other.
+template <class T>
+void normalized_product_backward(detail::queue_without_this_op, const normalized_product_gradients<T>& gradients,
+                                 std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) = delete;
+
+} // namespace cairn
+
+// cairn/ops/normalized_product/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// A thread's scratch: what products pack, then tiles.
+inline constexpr std::size_t product_scratch = 1_MiB;
+
+template <class T>
+constexpr std::size_t padded_columns(std::size_t columns) {
+  constexpr std::size_t line = 64 / sizeof(T);
+  return (columns + line - 1) / line * line;
+}
+
+// One product by the calling thread.
+template <class T>
+void multiply_here(matrix<T> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then,
+                   std::span<std::byte> scratch) {
+  const product<T> whole(c, a, b, form, then);
+  multiply_for(widest_instruction_set(), whole, rectangle{0, whole.size.m, 0, whole.size.n}, scratch.first(product_scratch));
+}
+
+// Rows [begin, begin + rows) and columns [from, from + columns) of a matrix.
+template <class M>
+M part_of(M m, std::size_t begin, std::size_t rows, std::size_t from, std::size_t columns) {
+  if (m.data != nullptr) m.data += begin * m.stride + from;
+  m.rows = rows;
+  m.columns = columns;
+  return m;
+}
+
+} // namespace detail
+
+template <class T>
+void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
+                                std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight,
+                                const std::type_identity_t<normalized_product_memory<T>>& memory) {
+  const std::size_t in = x.columns, out = h.columns;
+  const detail::channel_scales<T> scales(memory.scales, in, norm);
+  // As the kernels read it where it lies: packed once for all tiles.
+  for (std::size_t c = 0; c < in; ++c)
+    for (std::size_t o = 0; o < out; ++o) memory.weight[c * out + o] = weight[o * in + c];
+
+  const std::size_t stride = detail::padded_columns<T>(in);
+  const std::size_t room = (cpu::queue::scratch_bytes - detail::product_scratch) / sizeof(T);
+  const std::size_t fit = std::clamp<std::size_t>(room / stride, 1, detail::norm_tile_rows);
+  queue.parallel_for(detail::norm_tiles(h.rows), [&](std::size_t tile, std::span<std::byte> scratch) {
+    const std::size_t first = tile * detail::norm_tile_rows, rows = std::min(detail::norm_tile_rows, h.rows - first);
+    T* const tiles = reinterpret_cast<T*>(scratch.data() + detail::product_scratch);
+    for (std::size_t r = 0; r < rows; r += fit) {
+      const std::size_t count = std::min(fit, rows - r);
+      const matrix<T> y{tiles, count, in, stride};
+      detail::run_tile(detail::normalize_tile<T>{y, detail::part_of(x, first + r, count, 0, in), scales});
+      detail::multiply_here<T>(detail::part_of(h, first + r, count, 0, out), y, {memory.weight, in, out}, transpose::none, {},
+                               scratch); // (rows, out) = (rows, in) x (in, out)
+    }
+    if (statistics != nullptr)
+      detail::tile_statistics<T>(detail::part_of(h, first, rows, 0, out), memory.partial + 2 * out * tile);
+  });
+  if (statistics != nullptr)
+    detail::combine_statistics(memory.partial, detail::norm_tiles(h.rows), detail::norm_tile_rows, h.rows, out, statistics);
+}
+
+// Cut over columns of x, which are independent of each other: so every sum is made by one thread, in the order of the rows.
+template <class T>
+void normalized_product_backward(cpu::queue& queue, const normalized_product_gradients<T>& gradients,
+                                 std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) {
+  const std::size_t in = x.columns, out = h.columns, rows = x.rows;
+  const detail::channel_scales<T> of_x(scales, in, norm);
+  T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
+  const auto count = static_cast<double>(rows);
+  for (std::size_t o = 0; h_statistics_gradient != nullptr && o < out; ++o) {
+    mean[o] = static_cast<T>(h_statistics[2 * o]);
+    first[o] = static_cast<T>(static_cast<double>(h_statistics_gradient[2 * o]) / count);
+    second[o] = static_cast<T>(2 * static_cast<double>(h_statistics_gradient[2 * o + 1]) / count);
+  }
+  const bool wants_x = gradients.x.data != nullptr || gradients.statistics != nullptr || gradients.norm_weight != nullptr ||
+                       gradients.norm_bias != nullptr;
+  constexpr std::size_t grain = 48;
+  const std::size_t strips = std::min(queue.threads(), (in + grain - 1) / grain);
+  const std::size_t fewest = (in + detail::most_summed_columns - 1) / detail::most_summed_columns; // sums lie on the stack
+  const std::size_t wanted = std::max<std::size_t>({1, strips, fewest});
+  const std::size_t width =
+      std::min(((in + wanted - 1) / wanted + grain - 1) / grain * grain, detail::most_summed_columns / 16 * 16);
+  const std::size_t stride = detail::padded_columns<T>(width), h_stride = detail::padded_columns<T>(out);
+  const std::size_t room = (cpu::queue::scratch_bytes - detail::product_scratch) / sizeof(T);
+  const std::size_t fit = std::clamp<std::size_t>(room / (2 * stride + h_stride), 1, detail::norm_tile_rows);
+  queue.parallel_for((in + width - 1) / width, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t from = part * width, columns = std::min(width, in - from);
+    T* const tiles = reinterpret_cast<T*>(scratch.data() + detail::product_scratch);
+    detail::two_chains<T> sums;
+    for (std::size_t r = 0; r < rows; r += fit) {
+      const std::size_t here = std::min(fit, rows - r);
+      matrix<const T> dh = detail::part_of(h_gradient, r, here, 0, out);
+      if (h_statistics_gradient != nullptr) {
+        const matrix<T> whole{tiles + 2 * fit * stride, here, out, h_stride};
+        detail::run_tile(detail::add_linear_tile<T>{whole, dh, detail::part_of(h, r, here, 0, out), mean, first, second});
+        dh = whole;
+      }
+      const matrix<const T> of_tile = detail::part_of(x, r, here, from, columns);
+      const matrix<T> y{tiles, here, columns, stride};
+      detail::run_tile(detail::normalize_tile<T>{y, of_tile, of_x.from(from)});
+      if (gradients.weight != nullptr) {
+        const matrix<T> dw{gradients.weight + from, out, columns, in};
+        epilogue<T> then{};
+        if (r > 0) then.addend = dw;
+        detail::multiply_here<T>(dw, dh, y, transpose::first, then, scratch); // (out, in) = (rows, out)^T x (rows, in)
+      }
+      if (!wants_x) continue;
+      const matrix<T> dy{tiles + fit * stride, here, columns, stride};
+      epilogue<T> then{};
+      then.mask = y;
+      detail::multiply_here<T>(dy, dh, {weight + from, out, columns, in}, transpose::none, then,
+                               scratch); // (rows, in) = (rows, out) x (out, in)
+      const matrix<T> dx = detail::part_of(gradients.x, r, here, from, columns);
+      const matrix<const T> addend = detail::part_of(gradients.addend, r, here, from, columns);
+      if (addend.data != nullptr)
+        detail::run_tile(detail::norm_backward_tile<T, true, true>{dx, dy, of_tile, addend, of_x.from(from), &sums});
+      else detail::run_tile(detail::norm_backward_tile<T, true, false>{dx, dy, of_tile, {}, of_x.from(from), &sums});
+    }
+    for (std::size_t j = 0; wants_x && j < columns; ++j)
+      detail::norm_gradients(sums.first[j], sums.second[j], norm, from + j, gradients.norm_weight, gradients.norm_bias,
+                             gradients.statistics);
+  });
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_product/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// As the formulas say it, in double: for elements of any type, and to compare the quick version with.
+namespace cairn::detail {
+
+template <class T>
+void normalized_product_forward_reference(matrix<T> h, accumulated<T>* statistics, matrix<const T> x, const channel_norm<T>& norm,
+                                          const T* weight) {
+  for (std::size_t r = 0; r < h.rows; ++r)
+    for (std::size_t o = 0; o < h.columns; ++o) {
+      double sum = 0;
+      for (std::size_t c = 0; c < x.columns; ++c) {
+        const double y = normalized(norm, c, static_cast<double>(x(r, c)));
+        sum += (y < 0 ? 0 : y) * static_cast<double>(weight[o * x.columns + c]);
+      }
+      h(r, o) = static_cast<T>(static_cast<accumulated<T>>(sum));
+    }
+  if (statistics != nullptr) channel_statistics_reference<T>(h, statistics);
+}
+
+template <class T>
+void normalized_product_backward_reference(const normalized_product_gradients<T>& gradients, matrix<const T> h_gradient,
+                                           matrix<const T> h, const accumulated<T>* h_statistics,
+                                           const accumulated<T>* h_statistics_gradient, matrix<const T> x,
+                                           const channel_norm<T>& norm, const T* weight) {
+  const auto rows = static_cast<double>(x.rows);
+  const auto dh = [&](std::size_t r, std::size_t o) {
+    double sum = h_gradient.data == nullptr ? 0 : static_cast<double>(h_gradient(r, o));
+    if (h_statistics_gradient != nullptr)
+      sum += (static_cast<double>(h_statistics_gradient[2 * o]) +
+              2 * static_cast<double>(h_statistics_gradient[2 * o + 1]) *
+                  (static_cast<double>(h(r, o)) - static_cast<double>(h_statistics[2 * o]))) /
+             rows;
+    return sum;
+  };
+  for (std::size_t c = 0; c < x.columns; ++c) {
+    for (std::size_t o = 0; gradients.weight != nullptr && o < h.columns; ++o) {
+      double sum = 0;
+      for (std::size_t r = 0; r < x.rows; ++r) {
+        const double y = normalized(norm, c, static_cast<double>(x(r, c)));
+        sum += dh(r, o) * (y < 0 ? 0 : y);
+      }
+      gradients.weight[o * x.columns + c] = static_cast<accumulated<T>>(sum);
+    }
+    const double factor =
+        static_cast<double>(norm.weight[c]) / std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);
+    double sum = 0, products = 0;
+    for (std::size_t r = 0; r < x.rows; ++r) {
+      double m = 0;
+      for (std::size_t o = 0; o < h.columns; ++o) m += dh(r, o) * static_cast<double>(weight[o * x.columns + c]);
+      if (normalized(norm, c, static_cast<double>(x(r, c))) <= 0) m = 0;
+      sum += m;
+      products += m * (static_cast<double>(x(r, c)) - static_cast<double>(norm.mean[norm.step * c]));
+      if (gradients.x.data == nullptr) continue;
+      const double before = gradients.addend.data == nullptr ? 0 : static_cast<double>(gradients.addend(r, c));
+      gradients.x(r, c) = static_cast<T>(static_cast<accumulated<T>>(before + factor * m));
+    }
+    norm_gradients(sum, products, norm, c, gradients.norm_weight, gradients.norm_bias, gradients.statistics);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/normalized_product/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Of elements whose sums are kept in another type: as the formulas say it.
+namespace cairn {
+
+template <detail::narrow_element T>
+void normalized_product_forward(cpu::queue&, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
+                                std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight,
+                                const std::type_identity_t<normalized_product_memory<T>>&) {
+  detail::normalized_product_forward_reference(h, statistics, x, norm, weight);
+}
+template <detail::narrow_element T>
+void normalized_product_backward(cpu::queue&, const normalized_product_gradients<T>& gradients,
+                                 std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics,
+                                 const std::type_identity_t<accumulated<T>>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>*) {
+  detail::normalized_product_backward_reference(gradients, h_gradient, h, h_statistics, h_statistics_gradient, x, norm, weight);
 }
 
 } // namespace cairn
@@ -16912,6 +17984,7 @@ struct forward_call {
   // rows without a gap.
   std::size_t output_stride = 0;
   const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
+  std::size_t input_stride = 0;           // of inputs[0] likewise; only asked of the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -16932,9 +18005,11 @@ struct backward_call {
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
-  activation before = activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;               // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
+  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  // Of other tensors; only asked of the layers of a DenseBlock. 0: of output_gradients[0] as of outputs[0]; else without a gap.
+  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
   const layer_sums* over_ranks = nullptr;  // as in forward
@@ -17668,6 +18743,185 @@ private:
 };
 
 } // namespace cairn
+
+// cairn/layer/dense_half.hpp
+
+// The two halves of a dense layer: what stands in net/dense_block.hpp, `Layers` times. Between them is the bottleneck, of which a
+// policy decides whether it is stored or made again.
+//
+// Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics: the batch normalisation of a map needs
+// them, and whatever reads the map shares them (ops/channel_statistics). The derivative by a statistic is a gradient like
+// others. In an evaluation running statistics take their place, and those of the batch are made and not read.
+namespace cairn::detail {
+
+inline constexpr double dense_eps = 1e-5, dense_momentum = 0.1; // as torch.nn.BatchNorm2d
+
+// What both have in common: the channels before it, which depend on where it stands, are those of its input.
+struct dense_half {
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::both;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr tensor statistics_of(std::size_t channels) { return tensor{channels, 2}.of(element::accumulated).once(); }
+  static constexpr std::size_t pixels_of(const tensor& images) { return images[0] * images[1]; }
+  static constexpr bool accepts(const arguments& in) {
+    return in[0].is_real() && in[0].rank() == 3 && in[1] == statistics_of(in[0].last());
+  }
+  static constexpr tensor_list outputs(const tensor& images, std::size_t channels) {
+    return {images.with_last(channels), statistics_of(channels)};
+  }
+  // He's initial values for the convolution, as torchvision's DenseNet has them.
+  static constexpr tensor convolution_weight(const char* name, std::size_t out, std::size_t kernel, std::size_t in) {
+    const double deviation = constant_sqrt(2 / static_cast<double>(kernel * kernel * in));
+    return tensor(name, {out, kernel, kernel, in}, initial::normal(deviation)).with_channels_last();
+  }
+  static constexpr tensor_list running(const char* mean, const char* variance, std::size_t channels) {
+    return {tensor{mean, {channels}, initial::constant(0)}.of(element::accumulated),
+            tensor{variance, {channels}, initial::constant(1)}.of(element::accumulated)};
+  }
+
+  template <class Queue, class T>
+  static channel_norm<T> norm_of(Queue& queue, const forward_call<T>& call, std::size_t rows, std::size_t channels) {
+    const T *const weight = call.parameters[0], *const bias = call.parameters[1];
+    if (call.why == pass::evaluate)
+      return channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), dense_eps, weight, bias);
+    if (call.why == pass::forward)
+      channel_statistics_update(queue, rows, channels, dense_momentum, call.buffers.sums(0), call.buffers.sums(1),
+                                call.inputs.sums(1));
+    return channel_norm<T>::of_batch(call.inputs.sums(1), dense_eps, weight, bias);
+  }
+  template <class T>
+  static channel_norm<T> norm_of(const backward_call<T>& call) {
+    return channel_norm<T>::of_batch(call.inputs.sums(1), dense_eps, call.parameters[0], call.parameters[1]);
+  }
+  template <class T>
+  static matrix<T> rows_of(T* data, std::size_t rows, std::size_t columns, std::size_t stride) {
+    return {data, rows, columns, stride == 0 ? columns : stride};
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/dense_bottleneck.hpp
+
+namespace cairn::detail {
+
+// BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys input_stride, input_gradient_stride and addend_stride.
+template <std::size_t Width>
+struct dense_bottleneck : dense_half {
+  static constexpr bool keeps_statistics_apart = true; // they are those of this rank's own samples
+  static constexpr tensor_list outputs(const arguments& in) { return dense_half::outputs(in[0], Width); }
+  static constexpr tensor_list parameters(const arguments& in) {
+    const std::size_t c = in[0].last();
+    return {{"norm1.weight", {c}, initial::constant(1)},
+            {"norm1.bias", {c}, initial::constant(0)},
+            convolution_weight("conv1.weight", Width, 1, c)};
+  }
+  static constexpr tensor_list buffers(const arguments& in) {
+    return running("norm1.running_mean", "norm1.running_var", in[0].last());
+  }
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    const normalized_product_room room = room_of_normalized_product(pixels_of(in[0]), in[0].last(), Width);
+    if (why == pass::backward) return {tensor{3 * (in[0].last() + Width)}.once()};
+    return {tensor{room.weight}.once(), tensor{room.scales}.once(), tensor{room.partial}.of(element::accumulated)};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t pixels = pixels_of(in[0]), product = 2 * in[0].last() * Width * pixels, norm = 4 * in[0].size();
+    return {product + norm + 4 * Width * pixels, 2 * product + 3 * norm + 4 * Width * pixels, product + 2 * norm};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
+    const channel_norm<T> norm = norm_of(queue, call, rows, channels);
+    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
+                               rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
+  }
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
+    normalized_product_gradients<T> to{};
+    to.x = rows_of(call.input_gradients[0], rows, channels, call.input_gradient_stride);
+    if (call.addend != nullptr) to.addend = rows_of(call.addend, rows, channels, call.addend_stride);
+    to.statistics = call.input_gradients.sums(1);
+    to.norm_weight = call.gradients[0];
+    to.norm_bias = call.gradients[1];
+    to.weight = call.gradients[2];
+    normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
+                                call.outputs.sums(1), call.output_gradients.sums(1),
+                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm_of(call), call.parameters[2],
+                                call.workspace[0]);
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/dense_growth.hpp
+
+namespace cairn::detail {
+
+// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride.
+template <std::size_t Growth>
+struct dense_growth : dense_half {
+  static constexpr bool strided = true;
+
+  static constexpr tensor_list outputs(const arguments& in) { return dense_half::outputs(in[0], Growth); }
+  static constexpr tensor_list parameters(const arguments& in) {
+    const std::size_t c = in[0].last();
+    return {{"norm2.weight", {c}, initial::constant(1)},
+            {"norm2.bias", {c}, initial::constant(0)},
+            convolution_weight("conv2.weight", Growth, 3, c)};
+  }
+  static constexpr tensor_list buffers(const arguments& in) {
+    return running("norm2.running_mean", "norm2.running_var", in[0].last());
+  }
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    const std::size_t c = in[0].last();
+    const tensor scales = tensor{3 * c}.once();
+    if (why != pass::backward) return {scales, tensor{2 * Growth}.of(element::accumulated)};
+    return {scales, tensor{2 * c}.of(element::accumulated), in[0].with_last(Growth)};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t pixels = pixels_of(in[0]), products = 18 * in[0].size() * Growth, norm = 4 * in[0].size();
+    return {products + norm + 4 * Growth * pixels, 2 * products + 3 * norm + 4 * Growth * pixels, products + 2 * norm};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const convolution how = on(call.in(0));
+    const std::size_t rows = call.rows * how.over.outputs();
+    const channel_norm<T> norm = norm_of(queue, call, rows, how.in_channels);
+    normalized_conv2d_forward(queue, how, call.rows, rows_of(call.outputs[0], rows, Growth, call.output_stride),
+                              call.outputs.sums(1), call.inputs[0], norm, call.parameters[2], call.workspace[0],
+                              call.workspace.sums(1));
+  }
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const convolution how = on(call.in(0));
+    const std::size_t rows = call.rows * how.over.outputs();
+    const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
+    matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
+    if (call.output_gradients.sums(1) != nullptr) {
+      const matrix<T> whole{call.workspace[2], rows, Growth};
+      channel_statistics_backward(queue, whole, gradient, rows_of(call.outputs[0], rows, Growth, call.output_stride),
+                                  call.outputs.sums(1), call.output_gradients.sums(1));
+      gradient = whole;
+    }
+    const normalized_conv2d_gradients<T> to{call.input_gradients[0], call.input_gradients.sums(1), call.gradients[0],
+                                            call.gradients[1], call.gradients[2]};
+    normalized_conv2d_backward(queue, how, call.rows, to, gradient, call.inputs[0], norm_of(call), call.parameters[2],
+                               call.workspace[0], call.workspace.sums(1));
+  }
+
+private:
+  static constexpr convolution on(const tensor& images) {
+    const auto axis = [](std::size_t extent) { return window_axis{extent, extent, 3, 1, 1, 1}; };
+    return {{axis(images[0]), axis(images[1])}, images.last(), Growth, 1};
+  }
+};
+
+} // namespace cairn::detail
 
 // cairn/layer/description.hpp
 
@@ -19167,8 +20421,40 @@ struct chain_facts {
 //   as_stage(facts)            the block as a stage, from the facts of its chains
 //   forward(queue, chains, frame, tape, output), backward(queue, chains, frame)
 //                              how it runs; backward finishes the gradients of the last chain first
+//   enters(value, c)           what chain c takes, if it is not the value that the block takes; then every tensor that the chain
+//                              makes is used
+//   policies                   a pack: the policy of each chain, if they are not one
+//   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   is_transparent             does it compute what its one chain computes?
 //   with<Parts...>             the same block of other parts
+
+template <class Block>
+inline constexpr bool has_own_values = requires(const value_list& value) { made_of<Block>::enters(value, std::size_t{0}); };
+template <class Block>
+constexpr value_list value_of_chain(const value_list& value, std::size_t chain) {
+  if constexpr (has_own_values<Block>) return made_of<Block>::enters(value, chain);
+  else return value;
+}
+// Which tensors of a chain's output are used, if these of the block's are. Of several chains the first tensors are put together.
+template <class Block>
+constexpr unsigned used_of_chain(unsigned of_block) {
+  if constexpr (has_own_values<Block>) return all_tensors;
+  else return made_of<Block>::parts::size > 1 ? 1U : of_block;
+}
+template <class Block, std::size_t Chain>
+struct policy_of_chain {
+  static auto find() {
+    if constexpr (requires { typename made_of<Block>::policies; })
+      return type_of<pack_element<Chain, typename made_of<Block>::policies>>{};
+    else return type_of<typename made_of<Block>::policy>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <class Block>
+constexpr std::string_view part_name = [] {
+  if constexpr (requires { made_of<Block>::part_name; }) return std::string_view(made_of<Block>::part_name);
+  else return std::string_view{};
+}();
 
 // Are the parameters of a block's chains not learnt (net/frozen.hpp)?
 template <class Block>
@@ -19760,7 +21046,7 @@ constexpr void describe_block(const value_list& value, const tensor_list& consta
   constexpr std::array<void (*)(const value_list&, const tensor_list&, description&), sizeof...(Chains)> ask{
       &describe_chain<Chains>...};
   for (std::size_t c = 0; c < sizeof...(Chains); ++c) {
-    ask[c](value, constants, chains[c]);
+    ask[c](value_of_chain<Block>(value, c), constants, chains[c]);
     if (!chains[c].accepts) return;
   }
   made_of<Block>::join(value, chains.data(), out);
@@ -19918,24 +21204,25 @@ struct value_diagnostic {
   using producer = typename decltype(producer_at<values.before_element>())::type;
 
   // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
-  template <class Chain>
+  template <class Block, std::size_t Index, class Chain>
   struct entering {
+    static constexpr value_list given = value_of_chain<Block>(arriving::tensors, Index);
     static constexpr description taken = [] {
       description out{};
-      describe_chain<Chain>(arriving::tensors, arriving::constants, out);
+      describe_chain<Chain>(given, arriving::constants, out);
       return out;
     }();
-    static constexpr value_list tensors{arriving::tensors, taken.accepts ? taken.takes : most_tensors};
+    static constexpr value_list tensors{given, taken.accepts ? taken.takes : most_tensors};
     static constexpr tensor_list constants = In::constants;
   };
-  template <class Chain>
+  template <class Enters, class Chain>
   struct leaving {
-    static constexpr value_list tensors = along<Chain, entering<Chain>>::value.output();
+    static constexpr value_list tensors = along<Chain, Enters>::value.output();
     static constexpr tensor_list constants = In::constants;
   };
   template <class Block, class Here, class Chain, class... Others>
   static auto inside(pack<Chain, Others...>) {
-    using enters = entering<Chain>;
+    using enters = entering<Block, made_of<Block>::parts::size - 1 - sizeof...(Others), Chain>;
     if constexpr (along<Chain, enters>::value.fault != no_fault) {
       if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
       else return type_of<typename value_diagnostic<Chain, enters>::type>{};
@@ -19943,7 +21230,7 @@ struct value_diagnostic {
       return inside<Block, Here>(pack<Others...>{});
     } else {
       return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type,
-                                                                  typename type_of_tensors<leaving<Chain>>::type>>{};
+                                                                  typename type_of_tensors<leaving<enters, Chain>>::type>>{};
     }
   }
   // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
@@ -19964,7 +21251,7 @@ struct value_diagnostic {
   static auto in_chains(pack<Chain, Others...>) {
     constexpr std::size_t chains = made_of<pack_element<I, elements>>::parts::size;
     constexpr tensor_set used = chains > 1 ? 1U : values.used[I] & first_tensors(values.of[I].gives);
-    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type;
+    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type; // no block with values of its own has idle stages
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_chains<I>(pack<Others...>{});
   }
@@ -20053,25 +21340,33 @@ template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, 
 struct blueprint;
 
 // The blueprints of the chains of element I of a chain, which is a block there.
-template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts>
+template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts,
+          class Indices = std::make_index_sequence<Chains::size>>
 struct inner_blueprints;
-template <class Chain, std::size_t I, class Block, class... Chains>
-struct inner_blueprints<Chain, I, Block, pack<Chains...>> {
+template <class Chain, std::size_t I, class Block, class... Chains, std::size_t... Index>
+struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<Index...>> {
+  template <std::size_t C>
   struct arriving {
-    static constexpr value_list tensors{Chain::values.input(I), Chain::values.of[I].takes};
+    static constexpr value_list tensors = value_of_chain<Block>({Chain::values.input(I), Chain::values.of[I].takes}, C);
     static constexpr tensor_list constants = Chain::constants;
   };
-  using in = typename type_of_tensors<arriving>::type;
-  // A block of several chains puts the first tensor of each together.
-  static constexpr unsigned used = sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
+  // Chains that take the same share a type.
+  using in = std::conditional_t<has_own_values<Block>, void, typename type_of_tensors<arriving<0>>::type>;
+  template <std::size_t C>
+  static auto find_in() {
+    if constexpr (has_own_values<Block>) return type_of<typename type_of_tensors<arriving<C>>::type>{};
+    else return type_of<in>{};
+  }
+  static constexpr unsigned used = used_of_chain<Block>(Chain::values.used[I] & first_tensors(Chain::values.of[I].gives));
   using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
-  template <class Body>
-  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block, update>;
-  using type = pack<plan<Chains>...>;
+  template <class Body, std::size_t C>
+  using plan = blueprint<Body, typename policy_of_chain<Block, C>::type, typename decltype(find_in<C>())::type, used,
+                         Chain::batch, typename Chain::element, Block, update>;
+  using type = pack<plan<Chains, Index>...>;
 
   // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.
   static constexpr stage as_stage() {
-    const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains>::facts...};
+    const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains, Index>::facts...};
     return made_of<Block>::as_stage(facts.data());
   }
 };
@@ -20436,6 +21731,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       list[i] = element_stages[order[i]];
       list[i].without_gradient = without_gradient(values.of[order[i]].after, values.gradients[i + 1]);
       if (values.gradients[i] != values.gradients[i + 1]) list[i].in_place_backward = false;
+      if (!is_root && i + 1 == size) list[i].backward_workspace.per_batch += list[i].kept_gradient_workspace;
     }
     return list;
   }();
@@ -20874,6 +22170,271 @@ private:
 
 } // namespace cairn
 
+// cairn/net/dense_policies.hpp
+
+namespace cairn {
+
+// Of a DenseBlock: stores the bottlenecks of its last Layers layers, and makes those before them again. The later a layer the
+// more channels it takes, and the more it costs to make its bottleneck again; in memory they are alike.
+template <std::size_t Layers>
+struct store_last {};
+
+namespace detail {
+
+// How many bottlenecks a policy stores, from the last layer on.
+inline constexpr std::size_t no_bottlenecks = static_cast<std::size_t>(-1), every_bottleneck = no_bottlenecks / 2;
+template <class Policy>
+inline constexpr std::size_t stored_bottlenecks = no_bottlenecks;
+template <>
+inline constexpr std::size_t stored_bottlenecks<store_all> = every_bottleneck;
+template <>
+inline constexpr std::size_t stored_bottlenecks<recompute_all> = 0;
+template <std::size_t Layers>
+inline constexpr std::size_t stored_bottlenecks<store_last<Layers>> = Layers < every_bottleneck ? Layers : every_bottleneck;
+
+// How one dense layer is planned, whose first half makes the bottleneck: it is made again.
+struct recompute_bottleneck {
+  static constexpr void plan(const chain& c, route& out) {
+    out.forward(0, c.size());
+    out.forward(0);
+    out.backward(0, c.size());
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/net/dense_block.hpp
+
+namespace cairn {
+
+// A block of DenseNet-BC (Huang, Liu, van der Maaten, Weinberger: Densely connected convolutional networks, 2017), as
+// torchvision's _DenseBlock. Each of the Layers takes all channels so far, of images that lie as (height, width, channels), and
+// appends Growth:
+//
+//   BatchNorm2d, ReLU, Conv2d to 4 x Growth channels (1x1) | BatchNorm2d, ReLU, Conv2d to Growth channels (3x3, padding 1)
+//
+// without biases. The parameters are named as there: denselayer1.norm1.weight, ...; convolutions start as He's normal values.
+//
+// All channels lie in one buffer, the block's output, and a layer writes its own: nothing is concatenated. The statistics of a
+// channel are computed once, for all norms that read it, and normalised maps are never in memory. So all there is to keep are
+// the outputs and, between the halves of a layer, the bottleneck of 4 x Growth channels, of which Policy decides:
+//
+//   DenseBlock<16, 12>                 stores all of them
+//   DenseBlock<16, 12, recompute_all>  stores none: each is made again by one product in the backward pass
+//   DenseBlock<16, 12, store_last<5>>  stores those of the last 5 layers, whose products are the largest
+//
+// The bits are the same. A policy around the block may make all of it again.
+//
+// Under ddp<> each rank has the statistics of its own samples; sync_batch_norm is refused.
+template <std::size_t Layers, std::size_t Growth, class Policy = store_all>
+struct DenseBlock {};
+
+namespace detail {
+
+struct dense_block_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>, "DenseBlock: it has at least one layer and a growth of 1 to 1024 channels, and its policy is "
+                                   "store_all, recompute_all or store_last<Layers>; write DenseBlock<16, 12>; see "
+                                   "wrong_dense_block<type>");
+    return false;
+  }
+};
+
+// A DenseBlock whose template arguments mean nothing.
+template <class Block, class Takes = void>
+struct wrong_dense_block : dense_block_message {};
+
+template <std::size_t Layers, std::size_t Growth, class Policy>
+struct made_of<DenseBlock<Layers, Growth, Policy>> {
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "DenseBlock";
+  static constexpr std::string_view part_name = "denselayer";
+  static constexpr std::size_t layers = Layers, growth = Growth;
+  static constexpr bool is_right = layers > 0 && growth > 0 && growth <= 1024 && stored_bottlenecks<Policy> != no_bottlenecks;
+  using wrong = wrong_dense_block<DenseBlock<Layers, Growth, Policy>>;
+  using empty = wrong;
+  template <class Takes, class>
+  using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
+
+  // One chain for each layer, all of one type: how many channels it takes it learns from its input.
+  template <std::size_t>
+  using layer_at = Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>;
+  template <std::size_t C>
+  using policy_at = std::conditional_t<C + stored_bottlenecks<Policy> >= Layers, store_all, recompute_bottleneck>;
+  template <std::size_t... C>
+  static pack<layer_at<C>...> make_parts(std::index_sequence<C...>);
+  template <std::size_t... C>
+  static pack<policy_at<C>...> make_policies(std::index_sequence<C...>);
+  using indices = std::make_index_sequence<is_right ? Layers : 0>;
+  using parts = decltype(make_parts(indices{}));
+  using policies = decltype(make_policies(indices{}));
+  template <class...>
+  using with = DenseBlock<Layers, Growth>; // of any policy it is the same function
+
+  // A layer takes the channels so far, and their statistics.
+  static constexpr value_list enters(const value_list& value, std::size_t chain) {
+    if (value.count == 0 || !value.items[0].is_real() || value.items[0].rank() != 3) return value;
+    const std::size_t channels = value.items[0].last() + chain * growth;
+    return {value.items[0].with_last(channels), dense_half::statistics_of(channels)};
+  }
+  static constexpr void join(const value_list& value, const description*, description& out) {
+    out.accepts = true;
+    out.after.push_back(value.items[0].with_last(value.items[0].last() + layers * growth));
+    out.pass_by(value);
+    out.depends[0] = 1;
+  }
+  static constexpr chain_ends ends(const element_facts&, const element_facts&) { return {}; }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    const chain_facts& last = chains[layers - 1];
+    const std::size_t pixels = last.output_elements / growth, channels = last.input_elements / pixels + growth;
+    const std::size_t sums = room_of_sums(channels);
+    stage s{};
+    s.reads_output = true; // all its layers read it
+    s.leaves = 0;
+    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
+    for (std::size_t c = 0; c < layers; ++c) {
+      const chain_facts& f = chains[c];
+      tape += f.tape;
+      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
+      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
+      backward = backward < f.backward_workspace ? f.backward_workspace : backward;
+      s.leaves += f.leaves;
+      s.parameters += f.parameters;
+      s.parameter_block += f.parameter_block;
+      s.state_block += f.state_block;
+      s.forward_flops += f.forward_flops;
+      s.backward_flops += f.backward_flops;
+    }
+    s.tape_flops = s.forward_flops;
+    s.input_gradient_flops = chains[0].input_gradient_flops;
+    s.tape = {0, sums + tape};
+    s.forward_workspace = {0, forward};
+    s.evaluation_workspace = {0, sums + evaluation};
+    s.backward_workspace = {0, 2 * sums + backward};
+    s.kept_gradient_workspace = layers > 1 ? last.input_bytes : 0;
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool) {
+    const places of(chains, block);
+    std::byte* const memory = tape ? block.tape : block.workspace;
+    sum_of<Frame>* const statistics = reinterpret_cast<sum_of<Frame>*>(memory);
+    copy_matrix(queue, of.input(block.outputs[0], of.width), of.input(block.inputs[0], of.first));
+    if (block.why != pass::evaluate) channel_statistics(queue, of.input(block.inputs[0], of.first), statistics);
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      const std::size_t before = of.first + c * growth;
+      Frame inside = enter(chains[c], block, of);
+      if (!tape) inside.workspace += of.sums;
+      const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
+      inside.inputs = in.template as<const T_of<Frame>>();
+      inside.outputs = out.template as<T_of<Frame>>();
+      forward_chain(queue, chains[c], inside, tape, true);
+    }
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    using T = T_of<Frame>;
+    const places of(chains, block);
+    auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
+    auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
+    auto* const part = reinterpret_cast<sum_of<Frame>*>(block.workspace + of.sums);
+    // Of all channels: they are added to where they lie, unless somebody else reads them after this.
+    const bool in_place = block.may_overwrite_output_gradients;
+    const std::size_t own = in_place ? of.width : of.width - growth;
+    T* const gradients =
+        in_place ? const_cast<T*>(block.output_gradients[0]) : reinterpret_cast<T*>(block.workspace + 2 * of.sums);
+    const std::size_t room = in_place || chains.size() == 1
+                                 ? 0
+                                 : align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T));
+    for (std::size_t c = chains.size(); c-- > 0;) {
+      const bool is_last = c + 1 == chains.size();
+      const std::size_t before = of.first + c * growth;
+      const T* const from = is_last ? block.output_gradients[0] : gradients;
+      const std::size_t stride = is_last ? of.width : own;
+      Frame inside = enter(chains[c], block, of);
+      inside.workspace += 2 * of.sums + room;
+      const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
+      inside.inputs = in.template as<const T>();
+      inside.outputs = out.template as<T>();
+      const value above(from + before, all + 2 * before, is_last ? 1 : 2); // nobody reads the last layer's statistics
+      inside.output_gradients = above.template as<const T>();
+      inside.output_gradient_stride = stride;
+      inside.gradient_addend = from;
+      inside.gradient_addend_stride = stride;
+      const value below(c == 0 ? block.input_gradients[0] : gradients, is_last ? all : part);
+      inside.input_gradients = {};
+      if (c > 0 || block.input_gradients) inside.input_gradients = below.template as<T>();
+      inside.input_gradient_stride = c == 0 ? of.first : own;
+      backward_chain(queue, chains[c], inside);
+      if (!is_last && inside.input_gradients) add(queue, 2 * before, all, all, part);
+    }
+    if (block.input_gradients)
+      channel_statistics_backward(queue, of.input(block.input_gradients[0], of.first),
+                                  of.input(static_cast<const T*>(block.input_gradients[0]), of.first),
+                                  of.input(static_cast<const T*>(block.outputs[0]), of.width), statistics, all);
+  }
+
+private:
+  template <class Frame>
+  using T_of = std::remove_cvref_t<decltype(*std::declval<Frame>().outputs[0])>;
+  template <class Frame>
+  using sum_of = typename Frame::sum;
+
+  // Two numbers for each channel, whatever their type.
+  static constexpr std::size_t room_of_sums(std::size_t channels) { return align_up(2 * channels * sizeof(double)); }
+
+  // A map, or its gradient, and its statistics, which lie anywhere.
+  struct value {
+    const void* map;
+    std::array<std::size_t, most_tensors> offsets;
+    std::size_t count;
+
+    value(const void* first, const void* sums, std::size_t there = 2)
+        : map(first), offsets{0, reinterpret_cast<std::uintptr_t>(sums) - reinterpret_cast<std::uintptr_t>(first)}, count(there) {
+    }
+    template <class T>
+    tensors<T> as() const {
+      using byte = typename tensors<T>::byte;
+      return {const_cast<byte*>(static_cast<const std::byte*>(map)), offsets.data(), first_tensors(count)};
+    }
+  };
+
+  struct places {
+    std::size_t rows = 0, first = 0, width = 0, sums = 0; // pixels, channels of the input and of the output, bytes
+
+    template <class Chains, class Frame>
+    places(const Chains& chains, const Frame& block) {
+      const tensor& in = (*chains[0].code->inputs)[0];
+      first = in.last();
+      rows = block.rows * (in.size() / first);
+      width = first + chains.size() * growth;
+      sums = room_of_sums(width);
+    }
+    // The block's input, in rows so far apart.
+    template <class T>
+    matrix<T> input(T* at, std::size_t stride) const {
+      return {at, rows, first, stride};
+    }
+  };
+  template <class Chain, class Frame>
+  static Frame enter(const Chain& chain, const Frame& block, const places& of) {
+    Frame inside = chain.enter(block);
+    if (inside.tape != nullptr) inside.tape += of.sums;
+    inside.input_stride = inside.output_stride = of.width;
+    return inside;
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/net/program.hpp
 
 namespace cairn::detail {
@@ -20919,6 +22480,7 @@ struct program {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
+    std::string_view part_name{}; // of the chains, if they and not their stages have names
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -21047,6 +22609,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
+      e.part_name = part_name<E>;
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;
     } else {
@@ -21206,6 +22769,8 @@ struct frame : frozen_as_T<T> {
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
+  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, gradient_addend_stride = 0;
+  bool may_overwrite_output_gradients = false; // of a block: nobody reads them after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
@@ -21247,7 +22812,8 @@ frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
   inside.random.position += leaf_begin;
   if (inside.tape != nullptr) inside.tape += tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
-  inside.output_stride = 0;
+  inside.output_stride = inside.output_gradient_stride = 0;
+  inside.input_stride = inside.input_gradient_stride = inside.gradient_addend_stride = 0;
   return inside;
 }
 
@@ -21367,6 +22933,7 @@ private:
       call.why = why(o);
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
+      if (i == 0) call.input_stride = frame_.input_stride;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -21394,6 +22961,7 @@ private:
         block.inputs = value(i, at.input).to_read();
         block.outputs = front(value(i + 1, at.output), e.gives);
         block.output_gradients = front(from, e.gives).to_read();
+        block.may_overwrite_output_gradients = at.output_gradient.where != region::output_gradient;
         block.input_gradients = to;
         e.block_backward(queue_, e.chains, block);
       } else {
@@ -21433,8 +23001,16 @@ private:
     call.random = random(i);
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (i == 0) call.addend = frame_.gradient_addend;
-    if (is_last(i)) call.output_stride = frame_.output_stride;
+    if (i == 0) {
+      call.addend = frame_.gradient_addend;
+      call.addend_stride = frame_.gradient_addend_stride;
+      call.input_stride = frame_.input_stride;
+      call.input_gradient_stride = frame_.input_gradient_stride;
+    }
+    if (is_last(i)) {
+      call.output_stride = frame_.output_stride;
+      call.output_gradient_stride = frame_.output_gradient_stride;
+    }
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)
@@ -22131,6 +23707,10 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
   static constexpr summed_numbers numbers_of() {
     constexpr const auto& values = Blueprint::values;
     const arguments in{values.input(I).items.data(), values.of[I].takes, Blueprint::constants};
+    static_assert(
+        !requires { E::keeps_statistics_apart; },
+        "ddp: sync_batch_norm does not reach into a DenseBlock, whose statistics are those of each rank's own samples; "
+        "leave the option out, or write the block's layers out in Concat");
     if constexpr (requires { E::sums_over_ranks(in); }) return E::sums_over_ranks(in);
     else return {};
   }
@@ -22945,18 +24525,21 @@ struct flat_buffers {
 // these places of the flat buffers, of which nothing is read here.
 template <bool Buffers, class T, class Queue, class F>
 void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
-                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0) {
+                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0,
+                     bool is_part = false) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
-    const std::string name = prefix + std::to_string(i) + ".";
+    const std::string name = is_part ? prefix : prefix + std::to_string(i) + ".";
     const std::size_t learnt = first_parameter + p.parameter_begin[i];
     const std::size_t kept = first_buffer + p.state_begin[i];
     const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
     for (std::size_t c = 0; c < e.chains.size(); ++c) {
       const auto& chain = e.chains[c];
-      const std::string part = e.chains.size() == 1 ? name : name + std::to_string(c) + ".";
+      const std::string part = !e.part_name.empty()   ? name + std::string(e.part_name) + std::to_string(c + 1) + "."
+                               : e.chains.size() == 1 ? name
+                                                      : name + std::to_string(c) + ".";
       walk_parameters<Buffers>(*chain.code, all, f, part, leaf + chain.leaf_begin, learnt + chain.parameter_begin,
-                               kept + chain.state_begin);
+                               kept + chain.state_begin, !e.part_name.empty());
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
@@ -30154,7 +31737,9 @@ private:
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
-      network_line group{.name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
+      const std::string name =
+          part_name<Body>.empty() ? "branch " + std::to_string(index) : std::string(part_name<Body>) + std::to_string(index + 1);
+      network_line group{.name = name, .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
       write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
     } else {

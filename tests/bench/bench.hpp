@@ -140,6 +140,7 @@ void measure(const request& asked, const char* mode, std::size_t depth, cairn::S
 bool bench_ffnet(const request&);
 bool bench_mlp(const request&);
 bool bench_chain(const request&);
+bool bench_densenet(const request&);
 bool bench_ddp(const request&);
 bool bench_ddp_mpi(const request&);
 bool bench_ping(const request&);

@@ -19,6 +19,7 @@ int usage(const char* fault) {
                "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
                "  mlp\n"
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
+               "  densenet --mode naive|efficient\n"
                "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
                "--bucket-mb 1|25\n"
                "  ping --world N                           sums of few and of many bytes\n"
@@ -64,6 +65,7 @@ int main(int count, char** words) {
     if (asked.workload == "ffnet") known = bench_ffnet(asked);
     if (asked.workload == "mlp") known = bench_mlp(asked);
     if (asked.workload == "chain") known = bench_chain(asked);
+    if (asked.workload == "densenet") known = bench_densenet(asked);
     if (asked.workload == "ddp") known = bench_ddp(asked);
     if (asked.workload == "ping") known = bench_ping(asked);
     if (asked.workload == "predict") known = bench_predict(asked);

@@ -396,13 +396,36 @@ def image_network():
     write("images/running_variance", model[1].running_var)
 
 
+class DenseLayer(nn.Module):
+    """As torchvision's _DenseLayer."""
+    def __init__(self, channels, growth):
+        super().__init__()
+        self.norm1, self.conv1 = nn.BatchNorm2d(channels), nn.Conv2d(channels, 4 * growth, 1, bias=False)
+        self.norm2, self.conv2 = nn.BatchNorm2d(4 * growth), nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
+
+    def forward(self, images):
+        made = self.conv1(torch.relu(self.norm1(images)))
+        return torch.cat([images, self.conv2(torch.relu(self.norm2(made)))], dim=1)
+
+
+def dense_block():
+    """A block of three dense layers: its output and gradients, running statistics, and an evaluation with these."""
+    module = nn.Sequential(*(DenseLayer(6 + 4 * i, 4) for i in range(3)))
+    image_layer("dense_block", module, 3, 6, 5, 5)
+    for i, buffer in enumerate(buffer for buffer in module.buffers() if buffer.dim() > 0):
+        write(f"dense_block/buffer{i}", buffer)
+    module.eval()
+    taken = torch.tensor(VALUES["dense_block/input"]).double().reshape(3, 5, 5, 6).movedim(-1, 1)
+    write("dense_block/evaluated", turned(module(taken)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
-                 weights, images, image_network):
+                 weights, images, image_network, dense_block):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

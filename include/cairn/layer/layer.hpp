@@ -54,6 +54,7 @@ struct forward_call {
   // rows without a gap.
   std::size_t output_stride = 0;
   const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
+  std::size_t input_stride = 0;           // of inputs[0] likewise; only asked of the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -74,9 +75,11 @@ struct backward_call {
   tensors<const T> tape{};
   tensors<T> workspace{};
   random_key random{};
-  activation before = activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;               // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;           // of outputs[0] and output_gradients[0]; with `strided`
+  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  // Of other tensors; only asked of the layers of a DenseBlock. 0: of output_gradients[0] as of outputs[0]; else without a gap.
+  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
   const layer_sums* over_ranks = nullptr;  // as in forward

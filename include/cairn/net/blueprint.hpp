@@ -132,6 +132,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       list[i] = element_stages[order[i]];
       list[i].without_gradient = without_gradient(values.of[order[i]].after, values.gradients[i + 1]);
       if (values.gradients[i] != values.gradients[i + 1]) list[i].in_place_backward = false;
+      if (!is_root && i + 1 == size) list[i].backward_workspace.per_batch += list[i].kept_gradient_workspace;
     }
     return list;
   }();

@@ -136,24 +136,25 @@ struct value_diagnostic {
   using producer = typename decltype(producer_at<values.before_element>())::type;
 
   // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
-  template <class Chain>
+  template <class Block, std::size_t Index, class Chain>
   struct entering {
+    static constexpr value_list given = value_of_chain<Block>(arriving::tensors, Index);
     static constexpr description taken = [] {
       description out{};
-      describe_chain<Chain>(arriving::tensors, arriving::constants, out);
+      describe_chain<Chain>(given, arriving::constants, out);
       return out;
     }();
-    static constexpr value_list tensors{arriving::tensors, taken.accepts ? taken.takes : most_tensors};
+    static constexpr value_list tensors{given, taken.accepts ? taken.takes : most_tensors};
     static constexpr tensor_list constants = In::constants;
   };
-  template <class Chain>
+  template <class Enters, class Chain>
   struct leaving {
-    static constexpr value_list tensors = along<Chain, entering<Chain>>::value.output();
+    static constexpr value_list tensors = along<Chain, Enters>::value.output();
     static constexpr tensor_list constants = In::constants;
   };
   template <class Block, class Here, class Chain, class... Others>
   static auto inside(pack<Chain, Others...>) {
-    using enters = entering<Chain>;
+    using enters = entering<Block, made_of<Block>::parts::size - 1 - sizeof...(Others), Chain>;
     if constexpr (along<Chain, enters>::value.fault != no_fault) {
       if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
       else return type_of<typename value_diagnostic<Chain, enters>::type>{};
@@ -161,7 +162,7 @@ struct value_diagnostic {
       return inside<Block, Here>(pack<Others...>{});
     } else {
       return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type,
-                                                                  typename type_of_tensors<leaving<Chain>>::type>>{};
+                                                                  typename type_of_tensors<leaving<enters, Chain>>::type>>{};
     }
   }
   // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
@@ -182,7 +183,7 @@ struct value_diagnostic {
   static auto in_chains(pack<Chain, Others...>) {
     constexpr std::size_t chains = made_of<pack_element<I, elements>>::parts::size;
     constexpr tensor_set used = chains > 1 ? 1U : values.used[I] & first_tensors(values.of[I].gives);
-    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type;
+    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type; // no block with values of its own has idle stages
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_chains<I>(pack<Others...>{});
   }

@@ -123,6 +123,7 @@ private:
       call.why = why(o);
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
+      if (i == 0) call.input_stride = frame_.input_stride;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -150,6 +151,7 @@ private:
         block.inputs = value(i, at.input).to_read();
         block.outputs = front(value(i + 1, at.output), e.gives);
         block.output_gradients = front(from, e.gives).to_read();
+        block.may_overwrite_output_gradients = at.output_gradient.where != region::output_gradient;
         block.input_gradients = to;
         e.block_backward(queue_, e.chains, block);
       } else {
@@ -189,8 +191,16 @@ private:
     call.random = random(i);
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (i == 0) call.addend = frame_.gradient_addend;
-    if (is_last(i)) call.output_stride = frame_.output_stride;
+    if (i == 0) {
+      call.addend = frame_.gradient_addend;
+      call.addend_stride = frame_.gradient_addend_stride;
+      call.input_stride = frame_.input_stride;
+      call.input_gradient_stride = frame_.input_gradient_stride;
+    }
+    if (is_last(i)) {
+      call.output_stride = frame_.output_stride;
+      call.output_gradient_stride = frame_.output_gradient_stride;
+    }
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)

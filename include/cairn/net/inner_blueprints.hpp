@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <cairn/core/pack.hpp>
 #include <cairn/core/tensor.hpp>
@@ -27,25 +28,33 @@ template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, 
 struct blueprint;
 
 // The blueprints of the chains of element I of a chain, which is a block there.
-template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts>
+template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts,
+          class Indices = std::make_index_sequence<Chains::size>>
 struct inner_blueprints;
-template <class Chain, std::size_t I, class Block, class... Chains>
-struct inner_blueprints<Chain, I, Block, pack<Chains...>> {
+template <class Chain, std::size_t I, class Block, class... Chains, std::size_t... Index>
+struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<Index...>> {
+  template <std::size_t C>
   struct arriving {
-    static constexpr value_list tensors{Chain::values.input(I), Chain::values.of[I].takes};
+    static constexpr value_list tensors = value_of_chain<Block>({Chain::values.input(I), Chain::values.of[I].takes}, C);
     static constexpr tensor_list constants = Chain::constants;
   };
-  using in = typename type_of_tensors<arriving>::type;
-  // A block of several chains puts the first tensor of each together.
-  static constexpr unsigned used = sizeof...(Chains) > 1 ? 1U : Chain::values.used[I] & first_tensors(Chain::values.of[I].gives);
+  // Chains that take the same share a type.
+  using in = std::conditional_t<has_own_values<Block>, void, typename type_of_tensors<arriving<0>>::type>;
+  template <std::size_t C>
+  static auto find_in() {
+    if constexpr (has_own_values<Block>) return type_of<typename type_of_tensors<arriving<C>>::type>{};
+    else return type_of<in>{};
+  }
+  static constexpr unsigned used = used_of_chain<Block>(Chain::values.used[I] & first_tensors(Chain::values.of[I].gives));
   using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
-  template <class Body>
-  using plan = blueprint<Body, typename made_of<Block>::policy, in, used, Chain::batch, typename Chain::element, Block, update>;
-  using type = pack<plan<Chains>...>;
+  template <class Body, std::size_t C>
+  using plan = blueprint<Body, typename policy_of_chain<Block, C>::type, typename decltype(find_in<C>())::type, used,
+                         Chain::batch, typename Chain::element, Block, update>;
+  using type = pack<plan<Chains, Index>...>;
 
   // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.
   static constexpr stage as_stage() {
-    const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains>::facts...};
+    const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains, Index>::facts...};
     return made_of<Block>::as_stage(facts.data());
   }
 };

@@ -66,8 +66,40 @@ struct chain_facts {
 //   as_stage(facts)            the block as a stage, from the facts of its chains
 //   forward(queue, chains, frame, tape, output), backward(queue, chains, frame)
 //                              how it runs; backward finishes the gradients of the last chain first
+//   enters(value, c)           what chain c takes, if it is not the value that the block takes; then every tensor that the chain
+//                              makes is used
+//   policies                   a pack: the policy of each chain, if they are not one
+//   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   is_transparent             does it compute what its one chain computes?
 //   with<Parts...>             the same block of other parts
+
+template <class Block>
+inline constexpr bool has_own_values = requires(const value_list& value) { made_of<Block>::enters(value, std::size_t{0}); };
+template <class Block>
+constexpr value_list value_of_chain(const value_list& value, std::size_t chain) {
+  if constexpr (has_own_values<Block>) return made_of<Block>::enters(value, chain);
+  else return value;
+}
+// Which tensors of a chain's output are used, if these of the block's are. Of several chains the first tensors are put together.
+template <class Block>
+constexpr unsigned used_of_chain(unsigned of_block) {
+  if constexpr (has_own_values<Block>) return all_tensors;
+  else return made_of<Block>::parts::size > 1 ? 1U : of_block;
+}
+template <class Block, std::size_t Chain>
+struct policy_of_chain {
+  static auto find() {
+    if constexpr (requires { typename made_of<Block>::policies; })
+      return type_of<pack_element<Chain, typename made_of<Block>::policies>>{};
+    else return type_of<typename made_of<Block>::policy>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <class Block>
+constexpr std::string_view part_name = [] {
+  if constexpr (requires { made_of<Block>::part_name; }) return std::string_view(made_of<Block>::part_name);
+  else return std::string_view{};
+}();
 
 // Are the parameters of a block's chains not learnt (net/frozen.hpp)?
 template <class Block>

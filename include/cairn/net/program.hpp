@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <cairn/core/tensor.hpp>
@@ -55,6 +56,7 @@ struct program {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
+    std::string_view part_name{}; // of the chains, if they and not their stages have names
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -183,6 +185,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
+      e.part_name = part_name<E>;
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;
     } else {

@@ -69,6 +69,10 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
   static constexpr summed_numbers numbers_of() {
     constexpr const auto& values = Blueprint::values;
     const arguments in{values.input(I).items.data(), values.of[I].takes, Blueprint::constants};
+    static_assert(
+        !requires { E::keeps_statistics_apart; },
+        "ddp: sync_batch_norm does not reach into a DenseBlock, whose statistics are those of each rank's own samples; "
+        "leave the option out, or write the block's layers out in Concat");
     if constexpr (requires { E::sums_over_ranks(in); }) return E::sums_over_ranks(in);
     else return {};
   }

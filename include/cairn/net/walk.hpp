@@ -155,7 +155,7 @@ constexpr void describe_block(const value_list& value, const tensor_list& consta
   constexpr std::array<void (*)(const value_list&, const tensor_list&, description&), sizeof...(Chains)> ask{
       &describe_chain<Chains>...};
   for (std::size_t c = 0; c < sizeof...(Chains); ++c) {
-    ask[c](value, constants, chains[c]);
+    ask[c](value_of_chain<Block>(value, c), constants, chains[c]);
     if (!chains[c].accepts) return;
   }
   made_of<Block>::join(value, chains.data(), out);

@@ -12,6 +12,8 @@
 #include <cairn/ops/batch_norm/cpu.hpp>
 #include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
+#include <cairn/ops/channel_statistics/cpu.hpp>
+#include <cairn/ops/channel_statistics/narrow.hpp>
 #include <cairn/ops/checksum/cpu.hpp>
 #include <cairn/ops/clip/cpu.hpp>
 #include <cairn/ops/conv2d/cpu.hpp>
@@ -35,6 +37,10 @@
 #include <cairn/ops/max_pool2d/narrow.hpp>
 #include <cairn/ops/mean_factor/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
+#include <cairn/ops/normalized_conv2d/cpu.hpp>
+#include <cairn/ops/normalized_conv2d/narrow.hpp>
+#include <cairn/ops/normalized_product/cpu.hpp>
+#include <cairn/ops/normalized_product/narrow.hpp>
 #include <cairn/ops/relu/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sigmoid/cpu.hpp>

@@ -35,12 +35,14 @@ struct stage {
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
   detail::bytes backward_workspace{};   // ... during backward
-  bool reads_input = false;             // backward reads value i
-  bool reads_output = false;            // backward reads value i + 1
-  bool in_place_forward = false;        // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;       // gradient i may lie on gradient i + 1, if the sizes are equal
-  bool reshapes = false;                // value i + 1 is value i under other extents: in place its forward does nothing
-  bool tape_without_output = false;     // forward can make the tape and leave the output out
+  // Bytes more during backward at this batch where the gradient of its output must stay as it is: elsewhere it writes over it.
+  std::size_t kept_gradient_workspace = 0;
+  bool reads_input = false;         // backward reads value i
+  bool reads_output = false;        // backward reads value i + 1
+  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
+  bool tape_without_output = false; // forward can make the tape and leave the output out
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
   bool fuses = false;

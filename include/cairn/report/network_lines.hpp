@@ -178,7 +178,9 @@ private:
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
-      network_line group{.name = "branch " + std::to_string(index), .level = level, .group = true, .times = uses.size()};
+      const std::string name =
+          part_name<Body>.empty() ? "branch " + std::to_string(index) : std::string(part_name<Body>) + std::to_string(index + 1);
+      network_line group{.name = name, .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
       write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
     } else {

@@ -42,18 +42,21 @@ struct flat_buffers {
 // these places of the flat buffers, of which nothing is read here.
 template <bool Buffers, class T, class Queue, class F>
 void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
-                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0) {
+                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0,
+                     bool is_part = false) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
-    const std::string name = prefix + std::to_string(i) + ".";
+    const std::string name = is_part ? prefix : prefix + std::to_string(i) + ".";
     const std::size_t learnt = first_parameter + p.parameter_begin[i];
     const std::size_t kept = first_buffer + p.state_begin[i];
     const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
     for (std::size_t c = 0; c < e.chains.size(); ++c) {
       const auto& chain = e.chains[c];
-      const std::string part = e.chains.size() == 1 ? name : name + std::to_string(c) + ".";
+      const std::string part = !e.part_name.empty()   ? name + std::string(e.part_name) + std::to_string(c + 1) + "."
+                               : e.chains.size() == 1 ? name
+                                                      : name + std::to_string(c) + ".";
       walk_parameters<Buffers>(*chain.code, all, f, part, leaf + chain.leaf_begin, learnt + chain.parameter_begin,
-                               kept + chain.state_begin);
+                               kept + chain.state_begin, !e.part_name.empty());
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;

@@ -3,11 +3,14 @@
 #include <barrier>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <cairn/comm/any_rank.hpp>
 #include <cairn/comm/threads.hpp>
 #include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
+#include <cairn/net/dense_block.hpp>
 #include <cairn/train/adam.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/trainer.hpp>
@@ -44,6 +47,16 @@ TEST_CASE("trainer: what allocates is counted") {
   CHECK(allocations == before + 2);
   const cpu::memory aligned(64);
   CHECK(allocations == before + 3);
+}
+
+TEST_CASE("trainer: a step with a dense block allocates nothing") {
+  trainer<Sequential<Input<3, 3, 2>, DenseBlock<2, 3, store_last<1>>, Flatten>, CrossEntropyLoss, Adam, batch<4>> t{
+      Adam{}, {.seed = 3, .threads = 2}};
+  const std::vector<float> x(4 * 3 * 3 * 2, 0.5F);
+  const std::vector<int> y(4, 1);
+  const std::size_t before = allocations;
+  t.step(x, y);
+  CHECK(allocations == before);
 }
 
 TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {

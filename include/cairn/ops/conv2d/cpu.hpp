@@ -59,12 +59,17 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
   });
 }
 
-// False, and nothing is done, if not even the pixels that one result is made of fit into the scratch.
+// There are none if not even the pixels that one result is made of fit into the scratch.
+template <class T>
+gather_tiles tiles_of(const gathering<T>& all, std::size_t most_images) {
+  constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
+  return {all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, most_images};
+}
+// False, and nothing is done, in that case.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
-  constexpr std::size_t widest = 192 / sizeof(T);                                 // no kernel has wider slivers
-  const std::size_t each = (all.samples + queue.threads() - 1) / queue.threads(); // so that there is a tile for every thread
-  const gather_tiles tiles(all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, each);
+  const gather_tiles tiles =
+      tiles_of(all, (all.samples + queue.threads() - 1) / queue.threads()); // so that there is one for every thread
   if (tiles.columns == 0) return all.y.count == 0 || all.x.count == 0;
   const std::size_t operations = 2 * all.samples * all.y.count * all.x.count * all.groups * all.columns * all.source.channels *
                                  reach(all.y).taps * reach(all.x).taps;
@@ -88,12 +93,12 @@ gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* 
   return all;
 }
 template <class T>
-bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
-                    const T* input, const T* weight, const epilogue<T>& then) {
+gathering<T> gathering_of_outputs(const convolution& how, std::size_t samples, matrix<T> output, const T* input, const T* weight,
+                                  const epilogue<T>& then) {
   gathering<T> all = gathering_of(how, samples, weight, then);
   all.y = axis_walk::of_outputs(how.over.y);
   all.x = axis_walk::of_outputs(how.over.x);
-  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in};
+  all.source = {input, how.in_channels, how.group_in(), how.over.y.in, how.over.x.in, {}};
   all.source_group = how.group_in();
   all.weight_depth = 1;
   all.weight_column = how.depth();
@@ -102,13 +107,22 @@ bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& h
   all.result_height = how.over.y.out;
   all.result_width = how.over.x.out;
   all.columns = how.group_out();
-  return gather(queue, isa, all);
+  return all;
 }
 template <class T>
-bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
-                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
+bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, matrix<T> output,
+                    const T* input, const T* weight, const epilogue<T>& then) {
+  return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
+}
+// One for each phase: of the inputs whose distance from (row, column) is a multiple of the stride.
+template <class T>
+gathering<T> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<T> input_gradient,
+                                 matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
+                                 std::size_t column) {
   gathering<T> all = gathering_of(how, samples, weight, then);
-  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out};
+  all.y = axis_walk::of_inputs(how.over.y, row);
+  all.x = axis_walk::of_inputs(how.over.x, column);
+  all.source = {output_gradient.data, output_gradient.stride, how.group_out(), how.over.y.out, how.over.x.out, {}};
   all.source_group = how.group_out();
   all.weight_depth = how.depth();
   all.weight_column = 1;
@@ -117,21 +131,25 @@ bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolu
   all.result_height = how.over.y.in;
   all.result_width = how.over.x.in;
   all.columns = how.group_in();
+  return all;
+}
+template <class T>
+bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples,
+                           matrix<T> input_gradient, matrix<const T> output_gradient, const T* weight, const epilogue<T>& then) {
   bool fits = true;
   for (std::size_t row = 0; row < how.over.y.stride; ++row)
-    for (std::size_t column = 0; column < how.over.x.stride; ++column) {
-      all.y = axis_walk::of_inputs(how.over.y, row);
-      all.x = axis_walk::of_inputs(how.over.x, column);
-      fits = fits && gather(queue, isa, all);
-    }
+    for (std::size_t column = 0; column < how.over.x.stride; ++column)
+      fits = fits &&
+             gather(queue, isa, gathering_of_inputs(how, samples, input_gradient, output_gradient, weight, then, row, column));
   return fits;
 }
 // False, and nothing is done, for the same reason, or if there are no samples.
 template <class T>
 bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
-                    matrix<const T> output_gradient, const T* input) {
+                    matrix<const T> output_gradient, const T* input, const channel_scales<T>& scales = {}) {
   const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
-  const weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  weight_sums<T> all(how, samples, output_gradient, input, weight_gradient, queue.threads());
+  all.scales = scales;
   if (all.tiles.columns == 0 || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);

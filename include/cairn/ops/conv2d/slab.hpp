@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/channel_statistics/columns.hpp>
 #include <cairn/ops/window.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -70,12 +72,14 @@ struct reach {
   }
 };
 
-// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart.
+// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart. With
+// scales they are read through a norm and a ReLU.
 template <class T>
 struct channels_of {
   const T* data = nullptr;
   std::size_t pixel = 0, channels = 0;
   std::size_t height = 0, width = 0;
+  channel_scales<T> scales{};
 };
 
 // Copies the rectangle of `rows` by `columns` pixels of one image that begins at (row, column), which may lie beside it, to
@@ -100,6 +104,11 @@ void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdif
     std::memset(to + end * depth, 0, (columns - end) * depth * sizeof(T));
     const std::size_t first = static_cast<std::size_t>(column + static_cast<std::ptrdiff_t>(before));
     const T* pixel = from.data + ((image * from.height + static_cast<std::size_t>(at)) * from.width + first) * from.pixel;
+    if (from.scales.mean != nullptr) {
+      run_tile(
+          normalize_tile<T>{{to + before * depth, end - before, depth}, {pixel, end - before, depth, from.pixel}, from.scales});
+      continue;
+    }
     if (from.pixel == depth) {
       std::memcpy(to + before * depth, pixel, (end - before) * depth * sizeof(T));
       continue;

@@ -32,6 +32,7 @@ struct weight_sums {
   matrix<const T> output_gradient{};
   const T* input = nullptr;
   T* weight_gradient = nullptr;
+  channel_scales<T> scales{}; // the input is read through them
   std::size_t samples = 0;
   gather_tiles tiles;
   bool joined = false;       // the taps of a row lie side by side
@@ -84,7 +85,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   s.row_end = c.group_out();
   s.carry_row = c.depth();
   s.writes_carry = true;
-  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in};
+  const channels_of<T> images{all.input, c.in_channels, depth, c.over.y.in, c.over.x.in, all.scales};
 
   for (std::size_t piece = begin; piece < end;) { // all pieces of one group read the same slabs
     const std::size_t group = piece / of_group, last = std::min(end, (group + 1) * of_group);
@@ -98,7 +99,7 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
       fill_slab(slab, source, image, static_cast<std::ptrdiff_t>(r0 * all.y.stride) + over_y.least, over_y.sources(all.y, here),
                 static_cast<std::ptrdiff_t>(c0 * all.x.stride) + over_x.least, width);
       const T* const dy = all.output_gradient.data + group * c.group_out();
-      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out};
+      const channels_of<T> made{dy, all.output_gradient.stride, c.group_out(), c.over.y.out, c.over.x.out, {}};
       if (all.flat) fill_slab(gradients, made, image, static_cast<std::ptrdiff_t>(r0), here, 0, width);
       const std::size_t rows = all.flat ? 1 : here;
       s.depth = all.flat ? (here - 1) * width + columns : columns;

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/layer/dense_bottleneck.hpp>
+#include <cairn/layer/dense_growth.hpp>
+#include <cairn/net/dense_policies.hpp>
+#include <cairn/net/made_of.hpp>
+#include <cairn/net/sequential.hpp>
+#include <cairn/ops/add/add.hpp>
+#include <cairn/ops/channel_statistics/channel_statistics.hpp>
+#include <cairn/ops/copy/copy.hpp>
+
+namespace cairn {
+
+// A block of DenseNet-BC (Huang, Liu, van der Maaten, Weinberger: Densely connected convolutional networks, 2017), as
+// torchvision's _DenseBlock. Each of the Layers takes all channels so far, of images that lie as (height, width, channels), and
+// appends Growth:
+//
+//   BatchNorm2d, ReLU, Conv2d to 4 x Growth channels (1x1) | BatchNorm2d, ReLU, Conv2d to Growth channels (3x3, padding 1)
+//
+// without biases. The parameters are named as there: denselayer1.norm1.weight, ...; convolutions start as He's normal values.
+//
+// All channels lie in one buffer, the block's output, and a layer writes its own: nothing is concatenated. The statistics of a
+// channel are computed once, for all norms that read it, and normalised maps are never in memory. So all there is to keep are
+// the outputs and, between the halves of a layer, the bottleneck of 4 x Growth channels, of which Policy decides:
+//
+//   DenseBlock<16, 12>                 stores all of them
+//   DenseBlock<16, 12, recompute_all>  stores none: each is made again by one product in the backward pass
+//   DenseBlock<16, 12, store_last<5>>  stores those of the last 5 layers, whose products are the largest
+//
+// The bits are the same. A policy around the block may make all of it again.
+//
+// Under ddp<> each rank has the statistics of its own samples; sync_batch_norm is refused.
+template <std::size_t Layers, std::size_t Growth, class Policy = store_all>
+struct DenseBlock {};
+
+namespace detail {
+
+struct dense_block_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>, "DenseBlock: it has at least one layer and a growth of 1 to 1024 channels, and its policy is "
+                                   "store_all, recompute_all or store_last<Layers>; write DenseBlock<16, 12>; see "
+                                   "wrong_dense_block<type>");
+    return false;
+  }
+};
+
+// A DenseBlock whose template arguments mean nothing.
+template <class Block, class Takes = void>
+struct wrong_dense_block : dense_block_message {};
+
+template <std::size_t Layers, std::size_t Growth, class Policy>
+struct made_of<DenseBlock<Layers, Growth, Policy>> {
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "DenseBlock";
+  static constexpr std::string_view part_name = "denselayer";
+  static constexpr std::size_t layers = Layers, growth = Growth;
+  static constexpr bool is_right = layers > 0 && growth > 0 && growth <= 1024 && stored_bottlenecks<Policy> != no_bottlenecks;
+  using wrong = wrong_dense_block<DenseBlock<Layers, Growth, Policy>>;
+  using empty = wrong;
+  template <class Takes, class>
+  using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
+
+  // One chain for each layer, all of one type: how many channels it takes it learns from its input.
+  template <std::size_t>
+  using layer_at = Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>;
+  template <std::size_t C>
+  using policy_at = std::conditional_t<C + stored_bottlenecks<Policy> >= Layers, store_all, recompute_bottleneck>;
+  template <std::size_t... C>
+  static pack<layer_at<C>...> make_parts(std::index_sequence<C...>);
+  template <std::size_t... C>
+  static pack<policy_at<C>...> make_policies(std::index_sequence<C...>);
+  using indices = std::make_index_sequence<is_right ? Layers : 0>;
+  using parts = decltype(make_parts(indices{}));
+  using policies = decltype(make_policies(indices{}));
+  template <class...>
+  using with = DenseBlock<Layers, Growth>; // of any policy it is the same function
+
+  // A layer takes the channels so far, and their statistics.
+  static constexpr value_list enters(const value_list& value, std::size_t chain) {
+    if (value.count == 0 || !value.items[0].is_real() || value.items[0].rank() != 3) return value;
+    const std::size_t channels = value.items[0].last() + chain * growth;
+    return {value.items[0].with_last(channels), dense_half::statistics_of(channels)};
+  }
+  static constexpr void join(const value_list& value, const description*, description& out) {
+    out.accepts = true;
+    out.after.push_back(value.items[0].with_last(value.items[0].last() + layers * growth));
+    out.pass_by(value);
+    out.depends[0] = 1;
+  }
+  static constexpr chain_ends ends(const element_facts&, const element_facts&) { return {}; }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    const chain_facts& last = chains[layers - 1];
+    const std::size_t pixels = last.output_elements / growth, channels = last.input_elements / pixels + growth;
+    const std::size_t sums = room_of_sums(channels);
+    stage s{};
+    s.reads_output = true; // all its layers read it
+    s.leaves = 0;
+    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
+    for (std::size_t c = 0; c < layers; ++c) {
+      const chain_facts& f = chains[c];
+      tape += f.tape;
+      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
+      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
+      backward = backward < f.backward_workspace ? f.backward_workspace : backward;
+      s.leaves += f.leaves;
+      s.parameters += f.parameters;
+      s.parameter_block += f.parameter_block;
+      s.state_block += f.state_block;
+      s.forward_flops += f.forward_flops;
+      s.backward_flops += f.backward_flops;
+    }
+    s.tape_flops = s.forward_flops;
+    s.input_gradient_flops = chains[0].input_gradient_flops;
+    s.tape = {0, sums + tape};
+    s.forward_workspace = {0, forward};
+    s.evaluation_workspace = {0, sums + evaluation};
+    s.backward_workspace = {0, 2 * sums + backward};
+    s.kept_gradient_workspace = layers > 1 ? last.input_bytes : 0;
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool) {
+    const places of(chains, block);
+    std::byte* const memory = tape ? block.tape : block.workspace;
+    sum_of<Frame>* const statistics = reinterpret_cast<sum_of<Frame>*>(memory);
+    copy_matrix(queue, of.input(block.outputs[0], of.width), of.input(block.inputs[0], of.first));
+    if (block.why != pass::evaluate) channel_statistics(queue, of.input(block.inputs[0], of.first), statistics);
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      const std::size_t before = of.first + c * growth;
+      Frame inside = enter(chains[c], block, of);
+      if (!tape) inside.workspace += of.sums;
+      const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
+      inside.inputs = in.template as<const T_of<Frame>>();
+      inside.outputs = out.template as<T_of<Frame>>();
+      forward_chain(queue, chains[c], inside, tape, true);
+    }
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    using T = T_of<Frame>;
+    const places of(chains, block);
+    auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
+    auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
+    auto* const part = reinterpret_cast<sum_of<Frame>*>(block.workspace + of.sums);
+    // Of all channels: they are added to where they lie, unless somebody else reads them after this.
+    const bool in_place = block.may_overwrite_output_gradients;
+    const std::size_t own = in_place ? of.width : of.width - growth;
+    T* const gradients =
+        in_place ? const_cast<T*>(block.output_gradients[0]) : reinterpret_cast<T*>(block.workspace + 2 * of.sums);
+    const std::size_t room = in_place || chains.size() == 1
+                                 ? 0
+                                 : align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T));
+    for (std::size_t c = chains.size(); c-- > 0;) {
+      const bool is_last = c + 1 == chains.size();
+      const std::size_t before = of.first + c * growth;
+      const T* const from = is_last ? block.output_gradients[0] : gradients;
+      const std::size_t stride = is_last ? of.width : own;
+      Frame inside = enter(chains[c], block, of);
+      inside.workspace += 2 * of.sums + room;
+      const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
+      inside.inputs = in.template as<const T>();
+      inside.outputs = out.template as<T>();
+      const value above(from + before, all + 2 * before, is_last ? 1 : 2); // nobody reads the last layer's statistics
+      inside.output_gradients = above.template as<const T>();
+      inside.output_gradient_stride = stride;
+      inside.gradient_addend = from;
+      inside.gradient_addend_stride = stride;
+      const value below(c == 0 ? block.input_gradients[0] : gradients, is_last ? all : part);
+      inside.input_gradients = {};
+      if (c > 0 || block.input_gradients) inside.input_gradients = below.template as<T>();
+      inside.input_gradient_stride = c == 0 ? of.first : own;
+      backward_chain(queue, chains[c], inside);
+      if (!is_last && inside.input_gradients) add(queue, 2 * before, all, all, part);
+    }
+    if (block.input_gradients)
+      channel_statistics_backward(queue, of.input(block.input_gradients[0], of.first),
+                                  of.input(static_cast<const T*>(block.input_gradients[0]), of.first),
+                                  of.input(static_cast<const T*>(block.outputs[0]), of.width), statistics, all);
+  }
+
+private:
+  template <class Frame>
+  using T_of = std::remove_cvref_t<decltype(*std::declval<Frame>().outputs[0])>;
+  template <class Frame>
+  using sum_of = typename Frame::sum;
+
+  // Two numbers for each channel, whatever their type.
+  static constexpr std::size_t room_of_sums(std::size_t channels) { return align_up(2 * channels * sizeof(double)); }
+
+  // A map, or its gradient, and its statistics, which lie anywhere.
+  struct value {
+    const void* map;
+    std::array<std::size_t, most_tensors> offsets;
+    std::size_t count;
+
+    value(const void* first, const void* sums, std::size_t there = 2)
+        : map(first), offsets{0, reinterpret_cast<std::uintptr_t>(sums) - reinterpret_cast<std::uintptr_t>(first)}, count(there) {
+    }
+    template <class T>
+    tensors<T> as() const {
+      using byte = typename tensors<T>::byte;
+      return {const_cast<byte*>(static_cast<const std::byte*>(map)), offsets.data(), first_tensors(count)};
+    }
+  };
+
+  struct places {
+    std::size_t rows = 0, first = 0, width = 0, sums = 0; // pixels, channels of the input and of the output, bytes
+
+    template <class Chains, class Frame>
+    places(const Chains& chains, const Frame& block) {
+      const tensor& in = (*chains[0].code->inputs)[0];
+      first = in.last();
+      rows = block.rows * (in.size() / first);
+      width = first + chains.size() * growth;
+      sums = room_of_sums(width);
+    }
+    // The block's input, in rows so far apart.
+    template <class T>
+    matrix<T> input(T* at, std::size_t stride) const {
+      return {at, rows, first, stride};
+    }
+  };
+  template <class Chain, class Frame>
+  static Frame enter(const Chain& chain, const Frame& block, const places& of) {
+    Frame inside = chain.enter(block);
+    if (inside.tape != nullptr) inside.tape += of.sums;
+    inside.input_stride = inside.output_stride = of.width;
+    return inside;
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn

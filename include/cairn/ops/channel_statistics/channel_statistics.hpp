@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/queue_without_this_op.hpp>
+
+namespace cairn {
+
+// Batch normalisation in two steps: the statistics of a feature map are computed once, when it is made, and every norm that
+// reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by rows).
+// So those of the first channels are the first numbers. The map is a matrix of any stride, one row a pixel.
+//
+// A norm gives the derivatives by these statistics, and they are added up over all norms: `gradient` is (channels, 2) too. What
+// made the map takes them into the gradient of the map once.
+
+// The sums are taken in an order that depends on the number of rows alone. Of no rows the statistics are 0.
+template <class T>
+void channel_statistics(detail::queue_without_this_op, matrix<const T> x,
+                        std::type_identity_t<accumulated<T>>* statistics) = delete;
+
+// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy; without its data dy is zero.
+template <class T>
+void channel_statistics_backward(detail::queue_without_this_op, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
+                                 const std::type_identity_t<accumulated<T>>* gradient) = delete;
+
+// running = (1 - momentum) running + momentum s as batch_norm_update, of such statistics. T is their type.
+template <class T>
+void channel_statistics_update(detail::queue_without_this_op, std::size_t rows, std::size_t channels, double momentum,
+                               T* running_mean, T* running_variance, const T* statistics) = delete;
+
+// What a norm does with a channel: y = (x - mean) weight / sqrt(variance + eps) + bias. The statistics of channel c are
+// mean[step c] and variance[step c].
+template <class T>
+struct channel_norm {
+  const accumulated<T>* mean = nullptr;
+  const accumulated<T>* variance = nullptr;
+  std::size_t step = 1;
+  double eps = 0;
+  const T* weight = nullptr;
+  const T* bias = nullptr;
+
+  // By the statistics of a batch, or by running ones.
+  static channel_norm of_batch(const accumulated<T>* statistics, double eps, const T* weight, const T* bias) {
+    return {statistics, statistics + 1, 2, eps, weight, bias};
+  }
+  static channel_norm of_running(const accumulated<T>* mean, const accumulated<T>* variance, double eps, const T* weight,
+                                 const T* bias) {
+    return {mean, variance, 1, eps, weight, bias};
+  }
+};
+
+} // namespace cairn

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+
+#include <cairn/layer/adaptive_avg_pool2d.hpp>
+#include <cairn/layer/avg_pool2d.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/linear.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/dense_block.hpp>
+#include <cairn/train/cross_entropy_loss.hpp>
+
+#include "bench.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <std::size_t In>
+using transition = Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, In / 2, 1, no_bias>, AvgPool2d<2>>;
+
+// DenseNet-BC of depth 100 and growth 12 for images of 32x32, as Huang et al. train it on CIFAR.
+template <class Policy>
+using densenet_100 = Sequential<Input<32, 32, 3>, Conv2d<3, 24, 3, padding<1>, no_bias>, DenseBlock<16, 12, Policy>,
+                                transition<216>, DenseBlock<16, 12, Policy>, transition<300>, DenseBlock<16, 12, Policy>,
+                                BatchNorm2d<342>, ReLU, AdaptiveAvgPool2d<1, 1>, Flatten, Linear<342, 10>>;
+
+template <class Model>
+bool run(const request& asked, const char* mode) {
+  if (asked.mode != mode) return false;
+  measure<Model, CrossEntropyLoss, 64>(asked, mode, 100, {.learning_rate = 1e-1, .momentum = 0.9}, [](auto&) {});
+  return true;
+}
+
+} // namespace
+
+// All bottlenecks stored, and none.
+bool bench_densenet(const request& asked) {
+  return run<densenet_100<store_all>>(asked, "naive") || run<densenet_100<recompute_all>>(asked, "efficient");
+}

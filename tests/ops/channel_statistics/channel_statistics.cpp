@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/channel_statistics/channel_statistics.hpp>
+
+#include <cairn/ops/channel_statistics/cpu.hpp>
+#include <cairn/ops/channel_statistics/reference.hpp>
+#include <doctest/doctest.h>
+
+#include "../made_up.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <class T>
+struct results {
+  std::vector<T> statistics, dx;
+  bool operator==(const results&) const = default;
+};
+
+// Of the first columns of a wider map.
+template <class T>
+results<T> run(std::size_t rows, std::size_t channels, std::size_t threads, bool plain) {
+  cpu::queue queue(threads);
+  const std::size_t stride = channels + 5;
+  const auto x = made_up<T>(rows * stride, 0.7, 30), dy = made_up<T>(rows * channels, 0.3), by = made_up<T>(2 * channels, 1.1);
+  results<T> out{std::vector<T>(2 * channels), std::vector<T>(rows * stride, T{9})};
+  const matrix<const T> map{x.data(), rows, channels, stride}, of_y{dy.data(), rows, channels};
+  const matrix<T> dx{out.dx.data(), rows, channels, stride};
+  if (plain) {
+    detail::channel_statistics_reference(map, out.statistics.data());
+    detail::channel_statistics_backward_reference(dx, of_y, map, out.statistics.data(), by.data());
+  } else {
+    channel_statistics(queue, map, out.statistics.data());
+    channel_statistics_backward(queue, dx, of_y, map, out.statistics.data(), by.data());
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("channel_statistics: the formulas, for any size, and any number of threads", T, float, double) {
+  const double close = sizeof(T) == 4 ? 3e-6 : 1e-12;
+  for (const std::size_t rows : {0U, 1U, 3U, 130U, 2000U})
+    for (const std::size_t channels : {1U, 12U, 29U, 600U}) {
+      CAPTURE(rows);
+      CAPTURE(channels);
+      const auto quick = run<T>(rows, channels, 1, false), plain = run<T>(rows, channels, 1, true);
+      CHECK(relative_difference(quick.statistics, plain.statistics) < close);
+      CHECK(relative_difference(quick.dx, plain.dx) < close);
+      CHECK(run<T>(rows, channels, 3, false) == quick);
+    }
+}
+
+TEST_CASE("channel_statistics: running statistics move as those of batch_norm") {
+  cpu::queue queue(1);
+  const double statistics[] = {5, 1, 7, 4};
+  double mean[] = {0, 0}, variance[] = {1, 1};
+  channel_statistics_update(queue, 2, 2, 0.25, mean, variance, statistics);
+  CHECK(mean[0] == 1.25);
+  CHECK(variance[0] == 1.25); // of two rows without bias it is 2
+  CHECK(variance[1] == 2.75);
+  channel_statistics_update(queue, 1, 2, 0.5, mean, variance, statistics); // one row says nothing of a variance
+  CHECK(mean[0] == 3.125);
+  CHECK(variance[0] == 1.25);
+}
