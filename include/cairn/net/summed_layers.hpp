@@ -37,6 +37,7 @@ template <class Blueprints>
 struct summed_in_chains;
 template <class... Blueprints>
 struct summed_in_chains<pack<Blueprints...>> {
+  static constexpr bool keeps_apart = (summed_in<Blueprints>::any_keeps_apart || ...);
   static constexpr std::size_t count = [] {
     std::size_t sum = 0;
     for (const std::size_t own : {summed_in<Blueprints>::count...}) sum += own;
@@ -69,12 +70,14 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
   static constexpr summed_numbers numbers_of() {
     constexpr const auto& values = Blueprint::values;
     const arguments in{values.input(I).items.data(), values.of[I].takes, Blueprint::constants};
-    static_assert(
-        !requires { E::keeps_statistics_apart; },
-        "ddp: sync_batch_norm does not reach into a DenseBlock, whose statistics are those of each rank's own samples; "
-        "leave the option out, or write the block's layers out in Concat");
     if constexpr (requires { E::sums_over_ranks(in); }) return E::sums_over_ranks(in);
     else return {};
+  }
+  // Has an element statistics that cannot be summed?
+  template <std::size_t I, class E>
+  static constexpr bool keeps_apart() {
+    if constexpr (is_block<E>) return summed_in_chains<typename Blueprint::template inner<I>::type>::keeps_apart;
+    else return requires { E::keeps_statistics_apart; };
   }
   using writer = summed_layer* (*)(summed_layer*, summed_layer, bool);
   template <std::size_t I, class E>
@@ -85,6 +88,7 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
 
   static constexpr std::array<std::size_t, sizeof...(Elements)> layers{layers_of<Index, Elements>()...};
   static constexpr std::array<summed_numbers, sizeof...(Elements)> numbers{numbers_of<Index, Elements>()...};
+  static constexpr bool any_keeps_apart = (keeps_apart<Index, Elements>() || ...);
   static constexpr std::array<bool, sizeof...(Elements)> blocks{is_block<Elements>...};
 
   static constexpr std::size_t count = [] {
@@ -129,6 +133,7 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
 // which a trainer tells what is being run (train/rank_sums.hpp).
 template <class Blueprint>
 struct summed_layers {
+  static constexpr bool all_can_be_summed = !summed_in<Blueprint>::any_keeps_apart;
   static constexpr std::size_t count = summed_in<Blueprint>::count;
   static constexpr std::array<summed_layer, count + 1> of = [] {
     std::array<summed_layer, count + 1> out{};
@@ -160,6 +165,22 @@ struct summed_layers {
     for (std::size_t k = 0; k < count; ++k) h.add(of[k].leaf).add(of[k].numbers.forward).add(of[k].numbers.backward);
     return h.value();
   }();
+};
+
+struct statistics_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(Wrong::is_right,
+                  "ddp: sync_batch_norm does not reach into a DenseBlock, whose statistics are those of each rank's own samples; "
+                  "leave the option out, or write the block's layers out in Concat; see statistics_apart<model>");
+    return false;
+  }
+};
+
+// A model that has statistics which cannot be summed over ranks, and is asked to.
+template <class Model>
+struct statistics_apart : statistics_message {
+  static constexpr bool is_right = false;
 };
 
 // BatchNorm1d<16>: a spelling (core/explain.hpp) with its first argument only, which says most.

@@ -66,8 +66,9 @@ public:
 
   // The layers whose statistics are those of all ranks: with sync_batch_norm.
   static constexpr std::size_t summed = [] {
-    if constexpr (distribution::options::sums_statistics) return summed_layers<plan>::count;
-    else return std::size_t{0};
+    if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
+    else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
+    else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
   }();
 
   // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
