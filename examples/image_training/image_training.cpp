@@ -35,14 +35,14 @@ namespace image_training {
 namespace {
 
 struct job {
-  std::string policy;
+  std::string network, policy;
   ranks_of_program::told ranks;
   std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 0;
-  std::size_t batch = capacity; // samples of one rank in a step
-  std::size_t samples = 0;      // train with so many of the pictures only; 0: with all
-  std::size_t test = 0;         // likewise
-  std::size_t table = 0;        // steps of each row of the table; 0: train
+  std::size_t batch = 0;   // samples of one rank in a step
+  std::size_t samples = 0; // train with so many of the pictures only; 0: with all
+  std::size_t test = 0;    // likewise
+  std::size_t table = 0;   // steps of each row of the table; 0: train
   std::uint64_t seed = 1;
   double learning_rate = 0.1;
   std::string data, curve;
@@ -157,15 +157,26 @@ result train_with(const policy& how, ranks_of_program& ranks, const job& j, cons
   return out;
 }
 
-std::vector<policy> chosen_by(const job& j, const recipe& given, const command_line& said) {
-  std::vector<policy> chosen;
+template <class Named>
+std::string list_of(std::span<const Named> all) {
   std::string names;
-  for (const policy& p : given.policies) {
+  for (const Named& one : all) names += std::string(names.empty() ? "" : ", ") + one.name;
+  return names;
+}
+
+network network_by(const std::string& name, const recipe& given, const command_line& said) {
+  for (const network& n : given.networks)
+    if (name.empty() || name == n.name) return n;
+  said.fail("--network cannot be " + name + ": it is one of " + list_of(given.networks));
+}
+
+std::vector<policy> policies_by(const job& j, const network& net, const command_line& said) {
+  std::vector<policy> chosen;
+  for (const policy& p : net.policies) {
     const bool all = j.policy == "all" || (j.policy.empty() && j.table > 0);
     if (all || j.policy == p.name || (j.policy.empty() && chosen.empty())) chosen.push_back(p);
-    names += std::string(names.empty() ? "" : ", ") + p.name;
   }
-  if (chosen.empty()) said.fail("--policy cannot be " + j.policy + ": it is one of " + names + ", or all");
+  if (chosen.empty()) said.fail("--policy cannot be " + j.policy + ": it is one of " + list_of(net.policies) + ", or all");
   return chosen;
 }
 
@@ -174,10 +185,11 @@ std::string ratio(double a, double b) { return format_fixed(a / b, 2); }
 // The table that made the efficient DenseNet known: what memory costs in time.
 void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, const job& j, const recipe& given,
                  const pictures& data) {
+  const policy& plain = chosen[0];
   ranks_of_program alone;
   std::vector<ranks_of_program*> jobs{&alone};
   if (ranks.size() > 1) jobs.push_back(&ranks);
-  std::vector<std::string> header{"policy", "activations", "of " + std::string(given.policies[0].name), "FLOPs"};
+  std::vector<std::string> header{"policy", "activations", "of " + std::string(plain.name), "FLOPs"};
   for (const ranks_of_program* r : jobs) {
     header.push_back("step, " + std::to_string(r->size()) + (r->size() == 1 ? " rank" : " ranks"));
     header.push_back("ratio");
@@ -186,8 +198,8 @@ void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, con
   std::vector<double> first(jobs.size());
   for (const policy& p : chosen) {
     std::vector<std::string> row{p.name, format_bytes(p.peak),
-                                 ratio(static_cast<double>(p.peak), static_cast<double>(given.policies[0].peak)),
-                                 ratio(static_cast<double>(p.flops), static_cast<double>(given.policies[0].flops))};
+                                 ratio(static_cast<double>(p.peak), static_cast<double>(plain.peak)),
+                                 ratio(static_cast<double>(p.flops), static_cast<double>(plain.flops))};
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       double seconds = 0;
       jobs[i]->run([&](any_rank& rank) {
@@ -222,7 +234,8 @@ image_dataset<float> first_of(const image_dataset<float>& all, std::size_t count
 }
 
 int train_chosen(const recipe& given, const job& j, const command_line& said, int count, char** words) {
-  const auto chosen = chosen_by(j, given, said);
+  const network net = network_by(j.network, given, said);
+  const auto chosen = policies_by(j, net, said);
   if (j.batch < 1 || j.batch > capacity) said.fail("--batch is 1 to " + std::to_string(capacity));
   // What may fail in one process alone is done before they are joined: none of the others waits then.
   const bool speaks = launch::of_process(count, words).rank == 0;
@@ -233,9 +246,9 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
   const pictures data{first_of(all.train, j.samples), first_of(all.test, j.test)};
   ranks_of_program ranks(count, words, j.ranks);
   if (ranks.first())
-    std::printf("network: %zu stages, %s parameters; %zu pictures to train with, %zu to test with; %d ranks x %zu in a step\n",
-                chosen[0].stages, format_count(chosen[0].parameters).c_str(), data.train.size(), data.test.size(), ranks.size(),
-                j.batch);
+    std::printf("%s: %zu stages, %s parameters; %zu pictures to train with, %zu to test with; %d ranks x %zu in a step\n",
+                net.name, chosen[0].stages, format_count(chosen[0].parameters).c_str(), data.train.size(), data.test.size(),
+                ranks.size(), j.batch);
   if (j.table > 0) {
     write_table(chosen, ranks, j, given, data);
     return 0;
@@ -252,7 +265,7 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
   }
   if (!ranks.first()) return 0;
   std::printf("\n%s\n", results.text().c_str());
-  write_svg(j.curve, draw_metrics(curve, std::string("examples/") + given.program));
+  write_svg(j.curve, draw_metrics(curve, net.name));
   std::printf("loss and accuracy are drawn in %s\n", j.curve.c_str());
   return 0;
 }
@@ -262,11 +275,15 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
 int run(const recipe& given, int count, char** words) {
   job j;
   j.epochs = given.epochs;
+  j.batch = given.batch;
   j.learning_rate = given.optimizer.learning_rate;
   j.curve = std::string(given.program) + "_curve.svg";
   command_line said(given.program, given.purpose);
   j.ranks.add_to(said);
-  said.add("policy", j.policy, "checkpoint policy, or all: each trains anew [" + std::string(given.policies[0].name) + "]")
+  if (given.networks.size() > 1) said.add("network", j.network, list_of(given.networks) + " [" + given.networks[0].name + "]");
+  said.add("policy", j.policy,
+           "what is stored: " + list_of(given.networks[0].policies) + ", or all: each trains anew [" +
+               given.networks[0].policies[0].name + "]")
       .add("threads", j.threads, "threads inside one operation of a rank, 0 for its share of the cores")
       .add("epochs", j.epochs, "times that all pictures are seen")
       .add("batch", j.batch, "pictures of one rank in a step")

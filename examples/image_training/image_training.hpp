@@ -83,12 +83,19 @@ constexpr policy make_policy(const char* name) {
           }};
 }
 
+// A network, by its name on the command line.
+struct network {
+  const char* name;
+  std::span<const policy> policies;
+};
+
 struct recipe {
   const char* program;
   const char* purpose;
   cairn::SGD optimizer{};
   std::size_t epochs = 1;
-  std::span<const policy> policies{};
+  std::size_t batch = capacity;        // samples of one rank in a step
+  std::span<const network> networks{}; // the first one if none is named
 };
 
 // A whole program: reads the command line, trains, draws. Gives the exit status.

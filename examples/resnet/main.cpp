@@ -52,6 +52,7 @@ constexpr std::array policies{image_training::make_policy<Net>("store_all"),
                               image_training::make_policy<checkpoint<recompute_cheap, Net>>("recompute_cheap"),
                               image_training::make_policy<checkpoint<sqrt_n, Net>>("sqrt_n"),
                               image_training::make_policy<checkpoint<recompute_all, Net>>("recompute_all")};
+constexpr std::array networks{image_training::network{"ResNet-20", policies}};
 
 } // namespace
 
@@ -60,6 +61,6 @@ int main(int count, char** words) {
                               .purpose = "trains ResNet-20 on CIFAR-10",
                               .optimizer = {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4},
                               .epochs = 10,
-                              .policies = policies},
+                              .networks = networks},
                              count, words);
 }
