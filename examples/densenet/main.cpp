@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DenseNet-BC on CIFAR-10 (Huang, Liu, van der Maaten, Weinberger: Densely connected convolutional networks, 2017), of a depth and
-// a growth that are template parameters. It is known for the memory that it needs where a layer's input is concatenated and
+// DenseNet-BC on CIFAR-10, of a depth and a growth that are template parameters (Huang, Liu, van der Maaten, Weinberger: Densely
+// connected convolutional networks, 2017). It is known for the memory that it needs where a layer's input is concatenated and
 // normalised anew: Pleiss and others (Memory-efficient implementation of DenseNets, 2017) traded that memory for time. Here
 // channels lie in one buffer that grows, and what is left to store or to make again are the bottlenecks.
 //

@@ -3,10 +3,11 @@
 import datetime
 
 HEADING = "## DenseNet-BC-100: time against memory\n"
-STEPS = "--steps 5 --warmup 1"
+STEPS = "--steps 3 --warmup 1"
 
 # The workload's modes, and what each does. The first of Cairn's and the quickest naive one of the peer's are compared.
-OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again")]
+OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again"),
+        ("blocks", "bottlenecks and whole blocks made again")]
 THEIRS = [("naive", "naive, channels first"), ("naive --channels-last", "naive, channels last"),
           ("efficient", "norms and concatenations made again"), ("layer", "whole layers made again")]
 
@@ -36,9 +37,9 @@ def section(tools, found):
     if has_peer:
         own["PyTorch"] = time_of("PyTorch", THEIRS)
     out = [HEADING,
-           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD with momentum, "
-           f"one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most that a step "
-           "needs beyond parameters, optimizer state and batch; gradients count in it. `over naive` compares with the quickest "
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD "
+           f"with momentum, one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most "
+           "that a step needs beyond parameters, optimizer state and batch; gradients count in it. `over naive` compares with the quickest "
            "naive step of the same program, `PyTorch / this` with PyTorch's.\n"]
     rows = []
     for program, modes in (("Cairn", OURS), ("PyTorch", THEIRS)):
