@@ -9,8 +9,9 @@
 
 #include "pictures.hpp"
 
-// CIFAR-10 from a folder; without one from $CAIRN_DATA/cifar10; without that generated pictures. A line on `out` says which, and
-// how many: a part of CIFAR-10 will do. A folder that is named has to be right; one that CAIRN_DATA may have is only looked for.
+// CIFAR-10 from a folder; without one from $CAIRN_DATA/cifar10; without that generated pictures. A line on `out` says which and
+// how many, if it is not null: a part of CIFAR-10 will do. A folder that is named has to be right; one that CAIRN_DATA may have
+// is only looked for.
 inline cairn::cifar_images<float> found_pictures(std::string folder, std::FILE* out = stdout,
                                                  const generated_options& generated = {}) {
   if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {
@@ -20,10 +21,12 @@ inline cairn::cifar_images<float> found_pictures(std::string folder, std::FILE* 
   if (!folder.empty()) {
     auto pictures = cairn::read_cifar10(folder, cairn::cifar_files::a_part);
     const bool whole = pictures.train.size() == 50000 && pictures.test.size() == 10000;
-    std::fprintf(out, "pictures: CIFAR-10 from %s, %s%zu to train with and %zu to test with\n", folder.c_str(),
-                 whole ? "" : "a part of it: ", pictures.train.size(), pictures.test.size());
+    if (out != nullptr)
+      std::fprintf(out, "pictures: CIFAR-10 from %s, %s%zu to train with and %zu to test with\n", folder.c_str(),
+                   whole ? "" : "a part of it: ", pictures.train.size(), pictures.test.size());
     return pictures;
   }
-  std::fprintf(out, "pictures: generated ones, as neither --data nor CAIRN_DATA names a folder with CIFAR-10\n");
+  if (out != nullptr)
+    std::fprintf(out, "pictures: generated ones, as neither --data nor CAIRN_DATA names a folder with CIFAR-10\n");
   return generated_pictures(generated);
 }

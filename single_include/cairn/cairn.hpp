@@ -1263,6 +1263,17 @@ struct tensors {
   }
 };
 
+namespace detail {
+
+// A list of one tensor, which begins here.
+template <class T>
+tensors<T> one_tensor(T* first) {
+  static constexpr std::size_t offset = 0;
+  return {reinterpret_cast<typename tensors<T>::byte*>(first), &offset, 1};
+}
+
+} // namespace detail
+
 } // namespace cairn
 
 // cairn/core/view.hpp
@@ -20389,6 +20400,9 @@ struct made_of {
 struct chain_ends {
   bool output = true;         // its last value is written to the block's output
   bool input_gradient = true; // the gradient of its input is written to the block's
+  // For a block of several chains that asks: can its last layer add to the output, its first to the gradient of the input?
+  bool adds_output = false;
+  bool adds_input_gradient = false;
 };
 
 // What the compiler found out about a chain inside a block.
@@ -20414,7 +20428,7 @@ struct chain_facts {
 //   name                       for tables and for the fingerprint
 //   is_right, wrong, empty     is it right, whatever stands in it? The diagnostics of the errors if it is not, and if a chain
 //                              has no layer
-//   wrong_ends<Takes, Gives>   the diagnostic if what its chains make does not fit together
+//   wrong_ends<Takes, Gives...>  the diagnostic if what its chains make, one Gives for each, does not fit together
 //   join(value, chains, out)   describes the block, from the value that arrives and from the descriptions of its chains; says
 //                              by out.accepts whether they fit together
 //   ends(first, last)          which ends of a chain are the block's own, by its first and its last element
@@ -20692,6 +20706,25 @@ struct empty_residual_message {
   }
 };
 
+struct empty_shortcut_message {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(is_right<Block>,
+                  "Residual: its shortcut and the layers behind that have at least one layer each; where the input "
+                  "itself is added, leave shortcut<> out; see empty_shortcut<type>");
+    return false;
+  }
+};
+
+struct misplaced_shortcut_message {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(is_right<Block>, "Residual: its shortcut is its first argument, and there is one; write "
+                                   "Residual<shortcut<P...>, Layers...>; see misplaced_shortcut<type>");
+    return false;
+  }
+};
+
 struct empty_repeat_message {
   template <class Block>
   static constexpr bool right() {
@@ -20715,6 +20748,17 @@ struct residual_ends_message {
   static constexpr bool right() {
     static_assert(is_right<Ends>, "Residual: its layers give another shape than they take, so the input cannot be added; see "
                                   "residual_ends<block, dims<what it takes>, dims<what it gives>>");
+    return false;
+  }
+};
+
+struct shortcut_ends_message {
+  template <class Ends>
+  static constexpr bool right() {
+    static_assert(is_right<Ends>,
+                  "Residual: its shortcut and its layers each make one tensor of the input, of the same shape, and here they "
+                  "cannot be added; see shortcut_ends<block, dims<what they take>, dims<what the shortcut gives>, "
+                  "dims<what the layers give>>");
     return false;
   }
 };
@@ -20771,6 +20815,12 @@ struct empty_residual : empty_residual_message {};
 template <class Block>
 struct empty_repeat : empty_repeat_message {};
 
+// A Residual whose shortcut has no layer, or none behind the shortcut; one whose shortcut is not where it belongs.
+template <class Block>
+struct empty_shortcut : empty_shortcut_message {};
+template <class Block>
+struct misplaced_shortcut : misplaced_shortcut_message {};
+
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
 struct begins_with : begins_with_message {};
@@ -20778,6 +20828,10 @@ struct begins_with : begins_with_message {};
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
 struct residual_ends : residual_ends_message {};
+
+// A Residual whose shortcut gives another shape than its layers.
+template <class Block, class Takes, class OfShortcut, class OfLayers>
+struct shortcut_ends : shortcut_ends_message {};
 
 // The place in a repeated block where its second round does not begin like the first.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
@@ -21220,17 +21274,17 @@ struct value_diagnostic {
     static constexpr value_list tensors = along<Chain, Enters>::value.output();
     static constexpr tensor_list constants = In::constants;
   };
-  template <class Block, class Here, class Chain, class... Others>
-  static auto inside(pack<Chain, Others...>) {
-    using enters = entering<Block, made_of<Block>::parts::size - 1 - sizeof...(Others), Chain>;
+  template <class Block, class Here, class Chain, class... Others, class... Gives>
+  static auto inside(pack<Chain, Others...>, pack<Gives...>) {
+    using enters = entering<Block, sizeof...(Gives), Chain>;
     if constexpr (along<Chain, enters>::value.fault != no_fault) {
       if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
       else return type_of<typename value_diagnostic<Chain, enters>::type>{};
-    } else if constexpr (sizeof...(Others) > 0) {
-      return inside<Block, Here>(pack<Others...>{});
     } else {
-      return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type,
-                                                                  typename type_of_tensors<leaving<enters, Chain>>::type>>{};
+      using gives = typename type_of_tensors<leaving<enters, Chain>>::type;
+      if constexpr (sizeof...(Others) > 0) return inside<Block, Here>(pack<Others...>{}, pack<Gives..., gives>{});
+      else
+        return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type, Gives..., gives>>{};
     }
   }
   // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
@@ -21273,7 +21327,7 @@ struct value_diagnostic {
       using here = joint<values.fault, producer, produces, consumer>;
       if constexpr (values.seen[values.fault_element])
         return type_of<repeated_joint<values.fault, producer, produces, consumer>>{};
-      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{});
+      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{}, pack<>{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
       return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
@@ -21494,19 +21548,33 @@ namespace cairn {
 // y = x + f(x), where f is the layers one after another; f(x) must have the shape of x
 // (He, Zhang, Ren, Sun: Deep residual learning for image recognition, 2015). Of several tensors the first is added; the
 // others are what the layers make of them.
+//
+// Residual<shortcut<P...>, Layers...> is y = p(x) + f(x), where p is the layers of the shortcut, usually a projection to
+// another number of channels at half the size (option B of the paper); p(x) and f(x) have the same shape. Each of the two
+// makes one tensor of the first one, which both take; parameters of p are chain 0 of the block, those of f chain 1.
 template <class... Layers>
 struct Residual {};
 
+// The layers that x takes past those of a Residual, whose first argument it is.
+template <class... Layers>
+struct shortcut {};
+
 namespace detail {
+
+template <class T>
+inline constexpr bool is_shortcut = false;
+template <class... Layers>
+inline constexpr bool is_shortcut<shortcut<Layers...>> = true;
 
 template <class... Layers>
 struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Residual";
-  static constexpr bool is_right = true;
+  static constexpr bool is_right = !(is_shortcut<Layers> || ...);
+  using wrong = misplaced_shortcut<Residual<Layers...>>;
   using empty = empty_residual<Residual<Layers...>>;
-  template <class Takes, class Gives>
-  using wrong_ends = residual_ends<Residual<Layers...>, Takes, Gives>;
+  template <class Takes, class... Gives>
+  using wrong_ends = residual_ends<Residual<Layers...>, Takes, Gives...>;
   template <class... Parts>
   using with = Residual<Parts...>;
 
@@ -21565,6 +21633,107 @@ private:
     if (chain.code->ends.output) inside.output_addend = block.inputs[0];
     if (chain.code->ends.input_gradient) inside.gradient_addend = block.output_gradients[0];
     return inside;
+  }
+};
+
+// The shortcut is the first chain: its result comes first in the block's output, and its part of the input's gradient last.
+template <class... Shortcut, class... Layers>
+struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
+  using block_type = Residual<shortcut<Shortcut...>, Layers...>;
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "Residual";
+  static constexpr bool is_right = !(is_shortcut<Shortcut> || ...) && !(is_shortcut<Layers> || ...);
+  using parts = pack<Sequential<Shortcut...>, Sequential<Layers...>>;
+  using policy = store_all;
+  using wrong = misplaced_shortcut<block_type>;
+  using empty = empty_shortcut<block_type>;
+  template <class Takes, class... Gives>
+  using wrong_ends = shortcut_ends<block_type, Takes, Gives...>;
+  template <class First, class Second>
+  using with = Residual<shortcut<First>, Second>;
+
+  static constexpr void join(const value_list& value, const description* chains, description& out) {
+    for (const description* c : {chains, chains + 1})
+      if (c->takes != 1 || c->gives != 1 || !contains(c->depends[0], 0) || !c->after[0].is_real()) return;
+    out.accepts = chains[0].after[0] == chains[1].after[0];
+    out.after.push_back(chains[0].after[0]);
+    out.pass_by(value);
+    out.depends[0] = 1;
+  }
+
+  // No chain reads its result again, so that it may become the sum; a layer that can add makes the sum itself.
+  static constexpr chain_ends ends(const element_facts& first, const element_facts& last) {
+    const bool lent = !last.as_stage.reads_output;
+    return {
+        .output = lent, .adds_output = lent && last.adds && !last.as_stage.in_place_forward, .adds_input_gradient = first.adds};
+  }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    const chain_facts &p = chains[0], &f = chains[1];
+    const auto larger = [](std::size_t a, std::size_t b) { return a < b ? b : a; };
+    const std::size_t output = output_beside(f.ends, f.output_bytes);
+    stage s{};
+    s.tape = {0, p.tape + f.tape};
+    s.forward_workspace = {0, larger(p.forward_workspace, output + f.forward_workspace)};
+    s.evaluation_workspace = {0, larger(p.evaluation_workspace, output + f.evaluation_workspace)};
+    s.backward_workspace = {0, larger(f.backward_workspace, gradient_beside(p.ends, p.input_bytes) + p.backward_workspace)};
+    s.reads_input = p.reads_input || f.reads_input;
+    s.tape_without_output = !p.writes_output && !f.writes_output;
+    s.leaves = p.leaves + f.leaves;
+    s.parameters = p.parameters + f.parameters;
+    s.parameter_block = p.parameter_block + f.parameter_block;
+    s.state_block = p.state_block + f.state_block;
+    const std::uint64_t sums = p.ends.adds_input_gradient ? 0 : p.input_elements;
+    s.forward_flops = p.forward_flops + f.forward_flops + (f.ends.adds_output ? 0 : f.output_elements);
+    s.tape_flops = p.tape_flops + f.tape_flops;
+    s.backward_flops = p.backward_flops + f.backward_flops + sums;
+    s.input_gradient_flops = p.input_gradient_flops + f.input_gradient_flops + sums;
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
+    const auto &p = chains[0], &f = chains[1];
+    const tensor& sum = (*f.code->outputs)[0];
+    const auto first = forward_chain(queue, p, p.enter(block), tape, output);
+    if (output && !p.code->ends.output) copy(queue, sum.elements(block.rows), block.outputs[0], first[0]);
+
+    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
+    const std::size_t bytes = align_up(sum.elements(f.code->batch) * sizeof(T));
+    Frame inside = f.enter(block);
+    inside.workspace += output_beside(f.code->ends, bytes);
+    if (output && f.code->ends.adds_output) inside.output_addend = block.outputs[0];
+    else if (output && f.code->ends.output) inside.outputs = one_tensor(reinterpret_cast<T*>(block.workspace));
+    const auto second = forward_chain(queue, f, inside, tape, output);
+    if (output && !f.code->ends.adds_output) add(queue, sum.elements(block.rows), block.outputs[0], block.outputs[0], second[0]);
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    const auto &p = chains[0], &f = chains[1];
+    backward_chain(queue, f, f.enter(block));
+
+    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
+    const tensor& in = (*p.code->inputs)[0];
+    const std::size_t bytes = align_up(in.elements(p.code->batch) * sizeof(T));
+    Frame inside = p.enter(block);
+    inside.workspace += gradient_beside(p.code->ends, bytes);
+    const bool adds = p.code->ends.adds_input_gradient;
+    if (block.input_gradients && adds) inside.gradient_addend = block.input_gradients[0];
+    else if (block.input_gradients) inside.input_gradients = one_tensor(reinterpret_cast<T*>(block.workspace));
+    backward_chain(queue, p, inside);
+    if (block.input_gradients && !adds)
+      add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0],
+          reinterpret_cast<const T*>(block.workspace));
+  }
+
+private:
+  // Beside the workspace of a chain: the second result and the second gradient, where no layer adds them to the first.
+  static constexpr std::size_t output_beside(const chain_ends& f, std::size_t bytes) {
+    return f.output && !f.adds_output ? bytes : 0;
+  }
+  static constexpr std::size_t gradient_beside(const chain_ends& p, std::size_t bytes) {
+    return p.adds_input_gradient ? 0 : bytes;
   }
 };
 
@@ -21831,8 +22000,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   }();
 
   static constexpr chain_ends ends = [] {
-    if constexpr (is_root) return chain_ends{};
-    else return made_of<Around>::ends(element_of[order[0]], element_of[order[size - 1]]);
+    if constexpr (is_root) {
+      return chain_ends{};
+    } else {
+      element_facts last = element_of[order[size - 1]];
+      last.as_stage = element_stages[order[size - 1]]; // of a block the walk does not know it
+      return made_of<Around>::ends(element_of[order[0]], last);
+    }
   }();
   // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
   struct source {
@@ -22029,7 +22203,7 @@ struct made_of<Concat<Branches...>> {
   using policy = store_all;
   using wrong = wrong_concat<Concat<Branches...>>;
   using empty = wrong;
-  template <class Takes, class>
+  template <class Takes, class...>
   using wrong_ends = wrong_concat<Concat<Branches...>, Takes>;
   template <class... Parts>
   using with = Concat<Parts...>;
@@ -22093,7 +22267,7 @@ struct made_of<Concat<Branches...>> {
       Frame inside = chain.enter(block);
       inside.outputs = {};
       if (output && chain.code->ends.output) {
-        inside.outputs = at(block.outputs[0] + column);
+        inside.outputs = one_tensor(block.outputs[0] + column);
         inside.output_stride = width;
       }
       const auto made = forward_chain(queue, chain, inside, tape, output);
@@ -22122,16 +22296,16 @@ struct made_of<Concat<Branches...>> {
       const T* const gradient = block.output_gradients[0];
       T* const memory = reinterpret_cast<T*>(block.workspace);
       if (chain.code->ends.output) {
-        inside.output_gradients = at(gradient + column);
+        inside.output_gradients = one_tensor(gradient + column);
         inside.output_stride = width;
       } else {
         copy_matrix(queue, matrix(memory, block.rows * rows_of(own), own.last()),
                     columns_of(gradient, block.rows, own, column, width));
-        inside.output_gradients = at(static_cast<const T*>(memory));
+        inside.output_gradients = one_tensor(static_cast<const T*>(memory));
       }
       const bool sums = c + 1 < chains.size();
       T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
-      if (block.input_gradients && sums) inside.input_gradients = at(part);
+      if (block.input_gradients && sums) inside.input_gradients = one_tensor(part);
       inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
       backward_chain(queue, chain, inside);
       if (block.input_gradients && sums)
@@ -22158,11 +22332,6 @@ private:
   template <class T>
   static matrix<T> columns_of(T* whole, std::size_t rows, const tensor& own, std::size_t column, std::size_t width) {
     return {whole + column, rows * rows_of(own), own.last(), width};
-  }
-  template <class T>
-  static tensors<T> at(T* first) {
-    static constexpr std::array<std::size_t, 1> offset{};
-    return {reinterpret_cast<typename tensors<T>::byte*>(first), offset.data(), 1};
   }
 };
 
@@ -22256,7 +22425,7 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   static constexpr bool is_right = layers > 0 && growth > 0 && growth <= 1024 && stored_bottlenecks<Policy> != no_bottlenecks;
   using wrong = wrong_dense_block<DenseBlock<Layers, Growth, Policy>>;
   using empty = wrong;
-  template <class Takes, class>
+  template <class Takes, class...>
   using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
 
   // One chain for each layer, all of one type: how many channels it takes it learns from its input.

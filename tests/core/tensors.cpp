@@ -48,3 +48,11 @@ TEST_CASE("tensors: those of a caller may lie anywhere") {
   CHECK(apart[0] == &second);
   CHECK(apart[1] == &first);
 }
+
+TEST_CASE("tensors: one tensor is a list by itself") {
+  float numbers[4]{};
+  const tensors<float> one = detail::one_tensor(numbers + 1);
+  CHECK(one[0] == numbers + 1);
+  CHECK(one[1] == nullptr);
+  CHECK(!bool(detail::one_tensor<const float>(nullptr)));
+}

@@ -43,6 +43,15 @@ struct maker {
     out->inside = make<cairn::Sequential<Parts...>>();
     return out;
   }
+  template <class... Shortcut, class... Parts>
+  piece make(cairn::Residual<cairn::shortcut<Shortcut...>, Parts...>*) {
+    const std::vector<cairn::tensor> arrives = now;
+    auto out = std::make_unique<two_ways_added<T>>();
+    out->first = make<cairn::Sequential<Shortcut...>>();
+    now = arrives;
+    out->second = make<cairn::Sequential<Parts...>>();
+    return out;
+  }
   template <class Policy, class Net>
   piece make(cairn::checkpoint<Policy, Net>*) {
     return make<Net>();

@@ -257,6 +257,32 @@ struct with_input_added : part {
   }
 };
 
+// Gives both pieces the first tensor, and adds their first outputs; other tensors go past.
+template <class T>
+struct two_ways_added : part {
+  piece first, second;
+
+  values forward(const walk& w, values all) override {
+    return both(all, [&](piece& p, values v) { return p->forward(w, std::move(v)); });
+  }
+  values backward(const walk& w, values all) override {
+    return both(all, [&](piece& p, values v) { return p->backward(w, std::move(v)); });
+  }
+
+private:
+  template <class Run>
+  values both(values& all, Run run) {
+    bytes made;
+    for (piece* p : {&second, &first}) {
+      values front;
+      front.push_back(copy_of(all[0]));
+      made = sum<T>(made, run(*p, std::move(front))[0]);
+    }
+    all[0] = std::move(made);
+    return std::move(all);
+  }
+};
+
 // Gives each piece the first tensor, and puts their first outputs side by side along the last extent. The gradient of the
 // input is summed from the last piece to the first.
 template <class T>

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/net/checkpoint.hpp>
 #include <cairn/net/residual.hpp>
+#include <cairn/plan/policies.hpp>
 
 #include "layers.hpp"
 #include "planned.hpp"
@@ -28,6 +31,20 @@ using Nested = Sequential<Residual<Wide, ReLU, Residual<LayerNorm<16>, Wide>, Wi
                           Residual<Residual<ReLU, testing::Witness>, Wide>, Residual<Dropout<percent<40>>, Residual<Wide, Tanh>>>;
 // Nothing below the first parameter is differentiated.
 using Late = Sequential<Input<16>, Residual<ReLU>, Residual<Dropout<>, ReLU>, Residual<testing::Witness, Wide>, ReLU>;
+// Shortcuts: both ends add, or none does; a result that backward reads again, so that it is copied; running statistics and
+// masks on both ways; chains of one layer, of the same type; blocks inside and around.
+template <class... Layers>
+using projected = Residual<shortcut<Linear<16, 24>, BatchNorm1d<24>>, Layers...>;
+using Adding = Sequential<Linear<12, 16>, ReLU, projected<Linear<16, 24>, BatchNorm1d<24>, ReLU, Linear<24, 24>>, ReLU,
+                          Residual<shortcut<Linear<24, 16>>, Linear<24, 16>>, Linear<16, 90>>;
+using Apart =
+    Sequential<Linear<12, 16>, projected<LayerNorm<16>, Linear<16, 24>, BatchNorm1d<24>>, ReLU,
+               Residual<shortcut<LayerNorm<24>, Linear<24, 16>, Dropout<percent<20>>>, ReLU, Linear<24, 16>, Tanh>,
+               Residual<shortcut<Tanh, Linear<16, 24>, ReLU>, checkpoint<recompute_all, Sequential<Linear<16, 24>, Tanh>>>,
+               Linear<24, 40>>;
+using Deep = Sequential<Residual<shortcut<Wide>, projected<Linear<16, 24>, Residual<Linear<24, 24>, ReLU>>, Linear<24, 16>>,
+                        checkpoint<every<2>, Sequential<Residual<projected<Wide, Linear<16, 24>>, Linear<24, 16>>, Tanh>>,
+                        Residual<shortcut<ReLU>, ReLU>>;
 
 } // namespace
 
@@ -38,3 +55,11 @@ TEST_CASE("residual: whatever is first") { testing::check_network<Begins, 5, flo
 TEST_CASE("residual: a block in a block, first and last in the network") { testing::check_network<Nested, 5, float>(); }
 
 TEST_CASE_TEMPLATE("residual: blocks without parameters come first", T, float, double) { testing::check_network<Late, 5, T>(); }
+
+TEST_CASE_TEMPLATE("residual: with a shortcut whose result the layers add to", T, float, double) {
+  testing::check_network<Adding, 5, T>();
+}
+
+TEST_CASE("residual: with a shortcut, where nothing adds by itself") { testing::check_network<Apart, 5, float>(); }
+
+TEST_CASE("residual: shortcuts in blocks and around them") { testing::check_step<Deep, 5, float>(); }

@@ -365,19 +365,14 @@ class Branches(nn.Module):
         return torch.cat([branch(images) for branch in self.branches], dim=1)
 
 
-def image_network():
-    """A small network of all layers for images, three steps of SGD with momentum."""
-    model = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
-        Branches(nn.Conv2d(8, 4, 1), nn.Conv2d(8, 6, 3, padding=1, groups=2), nn.AvgPool2d(3, stride=1, padding=1)),
-        nn.GroupNorm(3, 18), nn.Conv2d(18, 10, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-        nn.Linear(10, 4)).double()
+def three_steps(name, model, normalized, *extents):
+    """Three steps of SGD with momentum of a network of images, and the running statistics of one of its layers."""
     for i, parameter in enumerate(model.parameters()):
         parameter.data = random(*parameter.shape, scale=0.5)
-        write(f"images/parameter{i}", turned(parameter))
-    taken, targets = random(5, 3, 8, 6), torch.tensor([0, 3, 1, 2, 3])
-    write("images/input", turned(taken))
-    write("images/targets", targets)
+        write(f"{name}/parameter{i}", turned(parameter))
+    taken, targets = random(5, *extents), torch.tensor([0, 3, 1, 2, 3])
+    write(f"{name}/input", turned(taken))
+    write(f"{name}/targets", targets)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     found = []
     for step in range(3):
@@ -386,14 +381,47 @@ def image_network():
         loss.backward()
         for i, parameter in enumerate(model.parameters()):
             if step == 0:
-                write(f"images/gradient{i}", turned(parameter.grad))
+                write(f"{name}/gradient{i}", turned(parameter.grad))
         optimizer.step()
         found.append(loss.item())
-    write("images/losses", found)
+    write(f"{name}/losses", found)
     for i, parameter in enumerate(model.parameters()):
-        write(f"images/trained{i}", turned(parameter))
-    write("images/running_mean", model[1].running_mean)
-    write("images/running_variance", model[1].running_var)
+        write(f"{name}/trained{i}", turned(parameter))
+    write(f"{name}/running_mean", normalized.running_mean)
+    write(f"{name}/running_variance", normalized.running_var)
+
+
+def image_network():
+    """A small network of all layers for images."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        Branches(nn.Conv2d(8, 4, 1), nn.Conv2d(8, 6, 3, padding=1, groups=2), nn.AvgPool2d(3, stride=1, padding=1)),
+        nn.GroupNorm(3, 18), nn.Conv2d(18, 10, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Linear(10, 4)).double()
+    three_steps("images", model, model[1], 3, 8, 6)
+
+
+class Projected(nn.Module):
+    """The sum of two ways."""
+
+    def __init__(self, shortcut, *layers):
+        super().__init__()
+        self.shortcut, self.layers = shortcut, nn.Sequential(*layers)
+
+    def forward(self, images):
+        return self.shortcut(images) + self.layers(images)
+
+
+def residual_network():
+    """The blocks of a ResNet: one that adds its input, and one that adds a projection of it, at half the size."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(),
+        Projected(nn.Identity(), nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)), nn.ReLU(),
+        Projected(nn.Sequential(nn.Conv2d(4, 6, 1, stride=2, bias=False), nn.BatchNorm2d(6)),
+                  nn.Conv2d(4, 6, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(6), nn.ReLU(),
+                  nn.Conv2d(6, 6, 3, padding=1, bias=False), nn.BatchNorm2d(6)), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 4)).double()
+    three_steps("residual_images", model, model[5].shortcut[1], 3, 6, 5)
 
 
 class DenseLayer(nn.Module):
@@ -425,7 +453,7 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
-                 weights, images, image_network, dense_block):
+                 weights, images, image_network, dense_block, residual_network):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

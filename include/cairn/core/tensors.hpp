@@ -43,4 +43,15 @@ struct tensors {
   }
 };
 
+namespace detail {
+
+// A list of one tensor, which begins here.
+template <class T>
+tensors<T> one_tensor(T* first) {
+  static constexpr std::size_t offset = 0;
+  return {reinterpret_cast<typename tensors<T>::byte*>(first), &offset, 1};
+}
+
+} // namespace detail
+
 } // namespace cairn

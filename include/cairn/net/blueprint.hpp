@@ -232,8 +232,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   }();
 
   static constexpr chain_ends ends = [] {
-    if constexpr (is_root) return chain_ends{};
-    else return made_of<Around>::ends(element_of[order[0]], element_of[order[size - 1]]);
+    if constexpr (is_root) {
+      return chain_ends{};
+    } else {
+      element_facts last = element_of[order[size - 1]];
+      last.as_stage = element_stages[order[size - 1]]; // of a block the walk does not know it
+      return made_of<Around>::ends(element_of[order[0]], last);
+    }
   }();
   // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
   struct source {

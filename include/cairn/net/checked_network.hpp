@@ -152,17 +152,17 @@ struct value_diagnostic {
     static constexpr value_list tensors = along<Chain, Enters>::value.output();
     static constexpr tensor_list constants = In::constants;
   };
-  template <class Block, class Here, class Chain, class... Others>
-  static auto inside(pack<Chain, Others...>) {
-    using enters = entering<Block, made_of<Block>::parts::size - 1 - sizeof...(Others), Chain>;
+  template <class Block, class Here, class Chain, class... Others, class... Gives>
+  static auto inside(pack<Chain, Others...>, pack<Gives...>) {
+    using enters = entering<Block, sizeof...(Gives), Chain>;
     if constexpr (along<Chain, enters>::value.fault != no_fault) {
       if constexpr (along<Chain, enters>::value.fault == 0 && refuses_at_entrance<Chain, enters>()) return type_of<Here>{};
       else return type_of<typename value_diagnostic<Chain, enters>::type>{};
-    } else if constexpr (sizeof...(Others) > 0) {
-      return inside<Block, Here>(pack<Others...>{});
     } else {
-      return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type,
-                                                                  typename type_of_tensors<leaving<enters, Chain>>::type>>{};
+      using gives = typename type_of_tensors<leaving<enters, Chain>>::type;
+      if constexpr (sizeof...(Others) > 0) return inside<Block, Here>(pack<Others...>{}, pack<Gives..., gives>{});
+      else
+        return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type, Gives..., gives>>{};
     }
   }
   // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
@@ -205,7 +205,7 @@ struct value_diagnostic {
       using here = joint<values.fault, producer, produces, consumer>;
       if constexpr (values.seen[values.fault_element])
         return type_of<repeated_joint<values.fault, producer, produces, consumer>>{};
-      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{});
+      else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{}, pack<>{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
       return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include <cairn/core/tensors.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/ops/add/add.hpp>
@@ -48,7 +48,7 @@ struct made_of<Concat<Branches...>> {
   using policy = store_all;
   using wrong = wrong_concat<Concat<Branches...>>;
   using empty = wrong;
-  template <class Takes, class>
+  template <class Takes, class...>
   using wrong_ends = wrong_concat<Concat<Branches...>, Takes>;
   template <class... Parts>
   using with = Concat<Parts...>;
@@ -112,7 +112,7 @@ struct made_of<Concat<Branches...>> {
       Frame inside = chain.enter(block);
       inside.outputs = {};
       if (output && chain.code->ends.output) {
-        inside.outputs = at(block.outputs[0] + column);
+        inside.outputs = one_tensor(block.outputs[0] + column);
         inside.output_stride = width;
       }
       const auto made = forward_chain(queue, chain, inside, tape, output);
@@ -141,16 +141,16 @@ struct made_of<Concat<Branches...>> {
       const T* const gradient = block.output_gradients[0];
       T* const memory = reinterpret_cast<T*>(block.workspace);
       if (chain.code->ends.output) {
-        inside.output_gradients = at(gradient + column);
+        inside.output_gradients = one_tensor(gradient + column);
         inside.output_stride = width;
       } else {
         copy_matrix(queue, matrix(memory, block.rows * rows_of(own), own.last()),
                     columns_of(gradient, block.rows, own, column, width));
-        inside.output_gradients = at(static_cast<const T*>(memory));
+        inside.output_gradients = one_tensor(static_cast<const T*>(memory));
       }
       const bool sums = c + 1 < chains.size();
       T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
-      if (block.input_gradients && sums) inside.input_gradients = at(part);
+      if (block.input_gradients && sums) inside.input_gradients = one_tensor(part);
       inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
       backward_chain(queue, chain, inside);
       if (block.input_gradients && sums)
@@ -177,11 +177,6 @@ private:
   template <class T>
   static matrix<T> columns_of(T* whole, std::size_t rows, const tensor& own, std::size_t column, std::size_t width) {
     return {whole + column, rows * rows_of(own), own.last(), width};
-  }
-  template <class T>
-  static tensors<T> at(T* first) {
-    static constexpr std::array<std::size_t, 1> offset{};
-    return {reinterpret_cast<typename tensors<T>::byte*>(first), offset.data(), 1};
   }
 };
 

@@ -66,7 +66,7 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   static constexpr bool is_right = layers > 0 && growth > 0 && growth <= 1024 && stored_bottlenecks<Policy> != no_bottlenecks;
   using wrong = wrong_dense_block<DenseBlock<Layers, Growth, Policy>>;
   using empty = wrong;
-  template <class Takes, class>
+  template <class Takes, class...>
   using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
 
   // One chain for each layer, all of one type: how many channels it takes it learns from its input.

@@ -34,6 +34,9 @@ struct made_of {
 struct chain_ends {
   bool output = true;         // its last value is written to the block's output
   bool input_gradient = true; // the gradient of its input is written to the block's
+  // For a block of several chains that asks: can its last layer add to the output, its first to the gradient of the input?
+  bool adds_output = false;
+  bool adds_input_gradient = false;
 };
 
 // What the compiler found out about a chain inside a block.
@@ -59,7 +62,7 @@ struct chain_facts {
 //   name                       for tables and for the fingerprint
 //   is_right, wrong, empty     is it right, whatever stands in it? The diagnostics of the errors if it is not, and if a chain
 //                              has no layer
-//   wrong_ends<Takes, Gives>   the diagnostic if what its chains make does not fit together
+//   wrong_ends<Takes, Gives...>  the diagnostic if what its chains make, one Gives for each, does not fit together
 //   join(value, chains, out)   describes the block, from the value that arrives and from the descriptions of its chains; says
 //                              by out.accepts whether they fit together
 //   ends(first, last)          which ends of a chain are the block's own, by its first and its last element

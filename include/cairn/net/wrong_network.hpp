@@ -35,6 +35,25 @@ struct empty_residual_message {
   }
 };
 
+struct empty_shortcut_message {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(is_right<Block>,
+                  "Residual: its shortcut and the layers behind that have at least one layer each; where the input "
+                  "itself is added, leave shortcut<> out; see empty_shortcut<type>");
+    return false;
+  }
+};
+
+struct misplaced_shortcut_message {
+  template <class Block>
+  static constexpr bool right() {
+    static_assert(is_right<Block>, "Residual: its shortcut is its first argument, and there is one; write "
+                                   "Residual<shortcut<P...>, Layers...>; see misplaced_shortcut<type>");
+    return false;
+  }
+};
+
 struct empty_repeat_message {
   template <class Block>
   static constexpr bool right() {
@@ -58,6 +77,17 @@ struct residual_ends_message {
   static constexpr bool right() {
     static_assert(is_right<Ends>, "Residual: its layers give another shape than they take, so the input cannot be added; see "
                                   "residual_ends<block, dims<what it takes>, dims<what it gives>>");
+    return false;
+  }
+};
+
+struct shortcut_ends_message {
+  template <class Ends>
+  static constexpr bool right() {
+    static_assert(is_right<Ends>,
+                  "Residual: its shortcut and its layers each make one tensor of the input, of the same shape, and here they "
+                  "cannot be added; see shortcut_ends<block, dims<what they take>, dims<what the shortcut gives>, "
+                  "dims<what the layers give>>");
     return false;
   }
 };
@@ -114,6 +144,12 @@ struct empty_residual : empty_residual_message {};
 template <class Block>
 struct empty_repeat : empty_repeat_message {};
 
+// A Residual whose shortcut has no layer, or none behind the shortcut; one whose shortcut is not where it belongs.
+template <class Block>
+struct empty_shortcut : empty_shortcut_message {};
+template <class Block>
+struct misplaced_shortcut : misplaced_shortcut_message {};
+
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
 struct begins_with : begins_with_message {};
@@ -121,6 +157,10 @@ struct begins_with : begins_with_message {};
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
 struct residual_ends : residual_ends_message {};
+
+// A Residual whose shortcut gives another shape than its layers.
+template <class Block, class Takes, class OfShortcut, class OfLayers>
+struct shortcut_ends : shortcut_ends_message {};
 
 // The place in a repeated block where its second round does not begin like the first.
 template <std::size_t Position, class Producer, class Produces, class Consumer>

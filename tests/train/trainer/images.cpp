@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A network with every layer for images, in training.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <cairn/comm/threads.hpp>
@@ -22,9 +20,8 @@
 #include <cairn/net/fused_update.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../../reference/differences.hpp"
-#include "../../reference/values.hpp"
 #include "../apart_ops.hpp"
+#include "../image_training.hpp"
 #include "../order.hpp"
 #include "../training.hpp"
 
@@ -39,69 +36,15 @@ using Net =
                GroupNorm<3, 18>, Conv2d<18, 10, 3, stride<2>, padding<1>>, ReLU, AdaptiveAvgPool2d<1>, Flatten, Linear<10, 4>>;
 constexpr std::size_t pixels = 8 * 6 * 3;
 
-struct images {
-  std::vector<float> x;
-  std::vector<int> y;
-  images(std::size_t rows, std::uint32_t stream) : x(rows * pixels), y(rows) {
-    const random_key key{.seed = 11, .position = stream};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<float>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(random_bits(key, (1U << 20) + r) % 4);
-  }
-};
-
-// How far everything is from PyTorch's numbers after three steps, at most; gradients are those of the first.
+using testing::image_trace;
+using images = testing::image_samples<pixels>;
+template <class Model, class T = float, class Device = cpu>
+image_trace run(std::size_t threads = 1) {
+  return testing::run_images<pixels, Model, T, Device>(threads);
+}
 template <class Model, class T>
 double distance() {
-  trainer<Model, CrossEntropyLoss, SGD, batch<5>, T> t{testing::momentum, {.seed = 1}};
-  std::size_t count = 0;
-  t.for_each([&](const named_parameter<T>& p) {
-    const auto from = reference_numbers<T>("images/parameter" + std::to_string(count++));
-    REQUIRE(from.size() == p.numbers.size());
-    std::copy(from.begin(), from.end(), p.numbers.begin());
-  });
-  REQUIRE(count == 13);
-  const auto input = reference_numbers<T>("images/input");
-  const auto targets = reference_numbers<int>("images/targets");
-  std::vector<T> losses;
-  double largest = 0;
-  const auto compare = [&largest](const auto& found, const std::string& name) {
-    largest =
-        std::max(largest, largest_difference(std::vector<T>(found.begin(), found.end()), reference_values("images/" + name)));
-  };
-  for (int step = 0; step < 3; ++step) {
-    losses.push_back(static_cast<T>(t.step(input, targets)));
-    if (step > 0) continue;
-    std::size_t index = 0;
-    t.for_each_gradient([&](const named_parameter<T>& p) { compare(p.numbers, "gradient" + std::to_string(index++)); });
-    CHECK(index == count);
-  }
-  compare(losses, "losses");
-  count = 0;
-  t.for_each([&](const named_parameter<T>& p) { compare(p.numbers, "trained" + std::to_string(count++)); });
-  compare(t.buffer("2.running_mean"), "running_mean");
-  compare(t.buffer("2.running_var"), "running_variance");
-  return largest;
-}
-
-// What a job of three steps leaves, the second of fewer rows.
-struct trace {
-  std::vector<double> losses;
-  std::vector<float> parameters, buffers, evaluated;
-  bool operator==(const trace&) const = default;
-};
-template <class Model, class T = float, class Device = cpu>
-trace run(std::size_t threads = 1) {
-  using type = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T, Device>;
-  type t{testing::momentum, {.seed = 3, .threads = threads}};
-  trace out;
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const images s(step == 1 ? 2 : 6, step);
-    out.losses.push_back(t.step(s.x, s.y));
-  }
-  t.for_each([&](const auto& q) { out.parameters.insert(out.parameters.end(), q.numbers.begin(), q.numbers.end()); });
-  t.for_each_buffer([&](const auto& q) { out.buffers.insert(out.buffers.end(), q.numbers.begin(), q.numbers.end()); });
-  out.evaluated = testing::copy_of(t.evaluate(images(4, 9).x));
-  return out;
+  return testing::distance_of_images<Model, T>("images", 13, "2");
 }
 
 } // namespace
@@ -113,7 +56,7 @@ TEST_CASE("trainer: a network of images has PyTorch's losses, gradients, paramet
 }
 
 TEST_CASE("trainer: a network of images has the same bits under every policy and on any number of threads") {
-  const trace plain = run<Net>();
+  const image_trace plain = run<Net>();
   CHECK(run<checkpoint<recompute_all, Net>>() == plain);
   CHECK(run<checkpoint<sqrt_n, Net>>() == plain);
   CHECK(run<checkpoint<every<3>, Net>>() == plain);
@@ -146,10 +89,10 @@ TEST_CASE("trainer: two ranks of images are two micro-batches, bit for bit, and 
 }
 
 TEST_CASE("trainer of bfloat16: a network of images has the same bits under every policy, and float's loss") {
-  const trace own = run<Net, bfloat16>();
+  const image_trace own = run<Net, bfloat16>();
   CHECK(run<checkpoint<recompute_all, Net>, bfloat16>() == own);
   CHECK(run<Net, bfloat16>(3) == own);
-  const trace wide = run<Net>();
+  const image_trace wide = run<Net>();
   for (std::size_t i = 0; i < 3; ++i) CHECK(std::fabs(own.losses[i] - wide.losses[i]) < 0.03);
 }
 

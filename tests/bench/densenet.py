@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""What compare.py measures of DenseNet-BC-100: time against memory, beside PyTorch's ways to checkpoint it."""
+import datetime
+
+HEADING = "## DenseNet-BC-100: time against memory\n"
+STEPS = "--steps 3 --warmup 1"
+
+# The workload's modes, and what each does. The first of Cairn's and the quickest naive one of the peer's are compared.
+OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again"),
+        ("blocks", "bottlenecks and whole blocks made again")]
+THEIRS = [("naive", "naive, channels first"), ("naive --channels-last", "naive, channels last"),
+          ("efficient", "norms and concatenations made again"), ("layer", "whole layers made again")]
+
+
+def measure(tools, bench, peer, rounds, say):
+    """Results by (program, mode), a list over the rounds. `tools` is compare.py; without a peer only Cairn is measured."""
+    programs = [("Cairn", [bench], OURS)] + ([("PyTorch", peer, THEIRS)] if peer else [])
+    found = {}
+    for round_ in range(rounds):
+        for program, command, modes in programs:
+            for mode, _ in modes:
+                say(f"densenet, round {round_ + 1} of {rounds}: {program}, {mode}")
+                words = f"densenet --mode {mode} --threads 1 {STEPS}".split()
+                found.setdefault((program, mode), []).append(tools.figures([*command, *words]))
+    return found
+
+
+def section(tools, found):
+    """The text for RESULTS.md."""
+    def time_of(program, modes):
+        return min(tools.middle(tools.undisturbed(found[program, mode]), "step_ms") for mode, _ in modes
+                   if mode.startswith("naive"))
+
+    rounds = len(next(iter(found.values())))
+    has_peer = any(program == "PyTorch" for program, _ in found)
+    own = {"Cairn": time_of("Cairn", OURS)}
+    if has_peer:
+        own["PyTorch"] = time_of("PyTorch", THEIRS)
+    out = [HEADING,
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD "
+           f"with momentum, one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most "
+           "that a step needs beyond parameters, optimizer state and batch; gradients count in it. `over naive` compares with the quickest "
+           "naive step of the same program, `PyTorch / this` with PyTorch's.\n"]
+    rows = []
+    for program, modes in (("Cairn", OURS), ("PyTorch", THEIRS)):
+        for mode, meaning in modes:
+            if (program, mode) not in found:
+                continue
+            results = tools.undisturbed(found[program, mode])
+            step = tools.middle(results, "step_ms")
+            rows.append([f"{program}: {meaning}", tools.number(step, 4), f"{tools.middle(results, 'step_mib'):.0f}",
+                         f"{step / own[program]:.2f}", f"{own['PyTorch'] / step:.2f} x" if has_peer else "-"])
+    out.append(tools.table(["step", "ms", "live MiB", "over naive", "PyTorch / this"], rows))
+    return "\n".join(out)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What tests of networks of images have in common: PyTorch's numbers of three steps, and jobs whose bits are compared.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/core/random.hpp>
+#include <cairn/device/cpu.hpp>
+
+#include "../reference/differences.hpp"
+#include "../reference/values.hpp"
+#include "training.hpp"
+
+namespace testing {
+
+// Images of so many numbers each, and their classes.
+template <std::size_t Pixels>
+struct image_samples {
+  std::vector<float> x;
+  std::vector<int> y;
+  image_samples(std::size_t rows, std::uint32_t stream) : x(rows * Pixels), y(rows) {
+    const cairn::random_key key{.seed = 11, .position = stream};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<float>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % 4);
+  }
+};
+
+// How far everything is from PyTorch's numbers after three steps, at most; gradients are those of the first, running
+// statistics those of the layer at this place. The network is `name` in make.py and has so many parameters.
+template <class Model, class T>
+double distance_of_images(const std::string& name, std::size_t parameters, const std::string& normalized) {
+  cairn::trainer<Model, cairn::CrossEntropyLoss, cairn::SGD, cairn::batch<5>, T> t{momentum, {.seed = 1}};
+  std::size_t count = 0;
+  t.for_each([&](const cairn::named_parameter<T>& p) {
+    const auto from = reference_numbers<T>(name + "/parameter" + std::to_string(count++));
+    REQUIRE(from.size() == p.numbers.size());
+    std::copy(from.begin(), from.end(), p.numbers.begin());
+  });
+  REQUIRE(count == parameters);
+  const auto input = reference_numbers<T>(name + "/input");
+  const auto targets = reference_numbers<int>(name + "/targets");
+  std::vector<T> losses;
+  double largest = 0;
+  const auto compare = [&](const auto& found, const std::string& part) {
+    largest =
+        std::max(largest, largest_difference(std::vector<T>(found.begin(), found.end()), reference_values(name + "/" + part)));
+  };
+  for (int step = 0; step < 3; ++step) {
+    losses.push_back(static_cast<T>(t.step(input, targets)));
+    if (step > 0) continue;
+    std::size_t index = 0;
+    t.for_each_gradient([&](const cairn::named_parameter<T>& p) { compare(p.numbers, "gradient" + std::to_string(index++)); });
+    CHECK(index == count);
+  }
+  compare(losses, "losses");
+  count = 0;
+  t.for_each([&](const cairn::named_parameter<T>& p) { compare(p.numbers, "trained" + std::to_string(count++)); });
+  compare(t.buffer(normalized + ".running_mean"), "running_mean");
+  compare(t.buffer(normalized + ".running_var"), "running_variance");
+  return largest;
+}
+
+// What a job of three steps leaves, the second of fewer rows.
+struct image_trace {
+  std::vector<double> losses;
+  std::vector<float> parameters, buffers, evaluated;
+  bool operator==(const image_trace&) const = default;
+};
+template <std::size_t Pixels, class Model, class T = float, class Device = cairn::cpu>
+image_trace run_images(std::size_t threads = 1) {
+  using type = cairn::trainer<Model, cairn::CrossEntropyLoss, cairn::SGD, cairn::batch<6>, T, Device>;
+  type t{momentum, {.seed = 3, .threads = threads}};
+  image_trace out;
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const image_samples<Pixels> s(step == 1 ? 2 : 6, step);
+    out.losses.push_back(t.step(s.x, s.y));
+  }
+  t.for_each([&](const auto& q) { out.parameters.insert(out.parameters.end(), q.numbers.begin(), q.numbers.end()); });
+  t.for_each_buffer([&](const auto& q) { out.buffers.insert(out.buffers.end(), q.numbers.begin(), q.numbers.end()); });
+  out.evaluated = copy_of(t.evaluate(image_samples<Pixels>(4, 9).x));
+  return out;
+}
+
+} // namespace testing

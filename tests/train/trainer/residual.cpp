@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The blocks of a ResNet in training: one adds its input, one a projection of it.
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cairn/comm/threads.hpp>
+#include <cairn/layer/adaptive_avg_pool2d.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/net/residual.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../image_training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// residual_network() of make.py.
+using Projected =
+    Residual<shortcut<Conv2d<4, 6, 1, stride<2>, no_bias>, BatchNorm2d<6>>, Conv2d<4, 6, 3, stride<2>, padding<1>, no_bias>,
+             BatchNorm2d<6>, ReLU, Conv2d<6, 6, 3, padding<1>, no_bias>, BatchNorm2d<6>>;
+using Net = Sequential<Input<6, 5, 3>, Conv2d<3, 4, 3, padding<1>, no_bias>, BatchNorm2d<4>, ReLU,
+                       Residual<Conv2d<4, 4, 3, padding<1>, no_bias>, BatchNorm2d<4>>, ReLU, Projected, ReLU,
+                       AdaptiveAvgPool2d<1>, Flatten, Linear<6, 4>>;
+constexpr std::size_t pixels = 6 * 5 * 3;
+using images = testing::image_samples<pixels>;
+
+template <class Model, class T>
+double distance() {
+  return testing::distance_of_images<Model, T>("residual_images", 17, "6.0.1");
+}
+
+} // namespace
+
+TEST_CASE("trainer: projections on shortcuts have PyTorch's losses, gradients, parameters and running statistics") {
+  CHECK(distance<Net, double>() < 1e-12);
+  CHECK(distance<Net, float>() < 5e-5);
+  CHECK(distance<checkpoint<recompute_all, Net>, double>() < 1e-12);
+}
+
+TEST_CASE("trainer: projections on shortcuts have the gradients of the loss") {
+  trainer<Net, CrossEntropyLoss, SGD, batch<3>, double> t{SGD{.learning_rate = 0}, {.seed = 3}};
+  const images s(3, 1);
+  const std::vector<double> x(s.x.begin(), s.x.end());
+  t.step(x, s.y);
+  std::vector<double> found;
+  t.for_each_gradient([&](const auto& p) { found.insert(found.end(), p.numbers.begin(), p.numbers.end()); });
+  std::size_t index = 0;
+  double largest = 0;
+  t.for_each([&](const auto& p) {
+    for (double& number : p.numbers) {
+      const double own = number, moved = 1e-5;
+      const auto loss_at = [&](double value) {
+        number = value;
+        return t.step(x, s.y);
+      };
+      const double slope = (loss_at(own + moved) - loss_at(own - moved)) / (2 * moved);
+      number = own;
+      largest = std::fmax(largest, std::fabs(slope - found[index++]));
+    }
+  });
+  CHECK(index == found.size());
+  CHECK(largest < 1e-7);
+}
+
+TEST_CASE("trainer: two ranks with projections on shortcuts are two micro-batches, bit for bit, under another policy too") {
+  std::array<std::vector<float>, 2> parameters;
+  threads{2}.run([&](threads::rank& rank) {
+    const auto r = static_cast<std::size_t>(rank.rank());
+    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const images s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
+      t.step(s.x, s.y);
+    }
+    parameters[r] = testing::copy_of(t.parameters());
+  });
+  trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum, {.seed = 3}};
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const images first(6, 2 * step), second(4, 2 * step + 1);
+    alone.accumulate(first.x, first.y);
+    alone.step(second.x, second.y);
+  }
+  CHECK(parameters[0] == parameters[1]);
+  CHECK(parameters[0] == testing::copy_of(alone.parameters()));
+}
