@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include <cairn/comm/communicator.hpp>
 #include <cairn/comm/lent_memory.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/linear.hpp>
@@ -45,6 +46,8 @@ struct one_of {
     return lends.size() < bytes ? lent_memory{} : lent_memory{nullptr, lends.data(), bytes};
   }
 };
+
+static_assert(communicator<one_of> && lends_memory<one_of>);
 
 template <class Plan>
 inline constexpr const auto& buckets = Plan::template buckets<1, Plan::fused>;
