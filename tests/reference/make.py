@@ -447,13 +447,26 @@ def dense_block():
     write("dense_block/evaluated", turned(module(taken)))
 
 
+def transition(channels):
+    return [nn.BatchNorm2d(channels), nn.ReLU(), nn.Conv2d(channels, channels // 2, 1, bias=False), nn.AvgPool2d(2)]
+
+
+def densenet():
+    """A whole DenseNet-BC, of growth 2 and two, one and one layers in its blocks."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.Sequential(DenseLayer(4, 2), DenseLayer(6, 2)), *transition(8),
+        nn.Sequential(DenseLayer(4, 2)), *transition(6), nn.Sequential(DenseLayer(3, 2)), nn.BatchNorm2d(5), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 4)).double()
+    three_steps("densenet", model, model[2], 3, 8, 8)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
-                 weights, images, image_network, dense_block, residual_network):
+                 weights, images, image_network, dense_block, residual_network, densenet):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

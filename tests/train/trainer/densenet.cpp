@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A whole DenseNet-BC in training, under a policy that makes bottlenecks and blocks again.
+#include <cairn/layer/adaptive_avg_pool2d.hpp>
+#include <cairn/layer/avg_pool2d.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/flatten.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/net/dense_block.hpp>
+#include <cairn/train/trainer.hpp>
+
+#include "../image_training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <std::size_t Channels>
+using Transition = Sequential<BatchNorm2d<Channels>, ReLU, Conv2d<Channels, Channels / 2, 1, no_bias>, AvgPool2d<2>>;
+template <class Policy>
+using Net = Sequential<Input<8, 8, 3>, Conv2d<3, 4, 3, padding<1>, no_bias>, DenseBlock<2, 2, Policy>, Transition<8>,
+                       DenseBlock<1, 2, Policy>, Transition<6>, DenseBlock<1, 2, Policy>, BatchNorm2d<5>, ReLU,
+                       AdaptiveAvgPool2d<1>, Flatten, Linear<5, 4>>;
+
+} // namespace
+
+TEST_CASE("trainer: a DenseNet has PyTorch's losses, gradients, parameters and running statistics, stored or made again") {
+  CHECK(testing::distance_of_images<Net<store_all>, double>("densenet", 35, "3") < 1e-10);
+  CHECK(testing::distance_of_images<checkpoint<sqrt_n, Net<recompute_all>>, float>("densenet", 35, "3") < 1e-4);
+}
