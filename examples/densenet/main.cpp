@@ -15,6 +15,7 @@
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/dense_transition.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
@@ -31,7 +32,7 @@ namespace {
 
 // Half of the channels, at half the size.
 template <std::size_t Channels>
-using Transition = Sequential<BatchNorm2d<Channels>, ReLU, Conv2d<Channels, Channels / 2, 1, no_bias>, AvgPool2d<2>>;
+using Transition = Sequential<DenseTransition<Channels / 2>, AvgPool2d<2>>;
 
 template <std::size_t Depth, std::size_t Growth, class Policy>
 struct densenet_bc {

@@ -181,6 +181,7 @@
 #include <cairn/layer/dense_bottleneck.hpp>    // the first half of a layer of DenseBlock
 #include <cairn/layer/dense_growth.hpp>        // the second half
 #include <cairn/layer/dense_half.hpp>          // what both have in common
+#include <cairn/layer/dense_transition.hpp>    // what stands between two of them
 #include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>         // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>             // Dropout

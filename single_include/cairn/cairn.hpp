@@ -18872,7 +18872,8 @@ struct dense_bottleneck : dense_half {
 
 namespace cairn::detail {
 
-// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride.
+// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride. Where its
+// statistics have a gradient, it writes over that of its map.
 template <std::size_t Growth>
 struct dense_growth : dense_half {
   static constexpr bool strided = true;
@@ -18891,7 +18892,7 @@ struct dense_growth : dense_half {
     const std::size_t c = in[0].last();
     const tensor scales = tensor{3 * c}.once();
     if (why != pass::backward) return {scales, tensor{2 * Growth}.of(element::accumulated)};
-    return {scales, tensor{2 * c}.of(element::accumulated), in[0].with_last(Growth)};
+    return {scales, tensor{2 * c}.of(element::accumulated)};
   }
   static constexpr work flops(const arguments& in) {
     const std::size_t pixels = pixels_of(in[0]), products = 18 * in[0].size() * Growth, norm = 4 * in[0].size();
@@ -18914,7 +18915,8 @@ struct dense_growth : dense_half {
     const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
     matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
     if (call.output_gradients.sums(1) != nullptr) {
-      const matrix<T> whole{call.workspace[2], rows, Growth};
+      // The block has it in memory of its own, as others have added to it, and nobody reads it after this.
+      const matrix<T> whole{const_cast<T*>(gradient.data), rows, Growth, gradient.stride};
       channel_statistics_backward(queue, whole, gradient, rows_of(call.outputs[0], rows, Growth, call.output_stride),
                                   call.outputs.sums(1), call.output_gradients.sums(1));
       gradient = whole;
@@ -18933,6 +18935,100 @@ private:
 };
 
 } // namespace cairn::detail
+
+// cairn/layer/dense_transition.hpp
+
+namespace cairn {
+
+// BatchNorm2d, ReLU and a 1x1 convolution without bias to Out channels in one layer, which stands between two blocks of a
+// DenseNet, before an AvgPool2d<2>: with it torchvision's _Transition (Huang et al.: Densely connected convolutional networks,
+// 2017). Images lie as (height, width, channels). The parameters are norm.weight, norm.bias and conv.weight, the buffers
+// norm.running_mean and norm.running_var; the convolution starts as He's normal values.
+//
+// It computes what Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, Out, 1, no_bias>> computes, but neither the normalised map nor
+// its gradient is ever in memory: where blocks are wide, these are most of what a step needs. Under ddp<> every rank has the
+// statistics of its own samples; sync_batch_norm is refused.
+template <std::size_t Out>
+struct DenseTransition {
+  static_assert(Out > 0, "DenseTransition: it makes at least one channel; write DenseTransition<Out>");
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool skips_gradients = true;
+  static constexpr bool keeps_statistics_apart = true; // they are those of this rank's own samples
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 3 && in[0].size() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
+  static constexpr tensor_list parameters(const arguments& in) {
+    const std::size_t c = in[0].last();
+    return {{"norm.weight", {c}, initial::constant(1)},
+            {"norm.bias", {c}, initial::constant(0)},
+            half::convolution_weight("conv.weight", Out, 1, c)};
+  }
+  static constexpr tensor_list buffers(const arguments& in) {
+    return half::running("norm.running_mean", "norm.running_var", in[0].last());
+  }
+
+  // The statistics of the batch. A forward whose tape is not kept has them in its workspace.
+  static constexpr tensor_list tape(const arguments& in) { return {half::statistics_of(in[0].last())}; }
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    const std::size_t c = in[0].last();
+    if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
+    const normalized_product_room room = room_of_normalized_product(half::pixels_of(in[0]), c, Out);
+    const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
+    const tensor partial = tensor{room.partial}.of(element::accumulated);
+    if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
+    return {weight, scales, partial};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t product = 2 * in[0].size() * Out, norm = 8 * in[0].size();
+    return {product + norm, 2 * product + 2 * norm, product + norm};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
+    const matrix<const T> x{call.inputs[0], rows, channels};
+    const T *const weight = call.parameters[0], *const bias = call.parameters[1];
+    channel_norm<T> norm{};
+    if (call.why == pass::evaluate) {
+      norm = channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
+                                         weight, bias);
+    } else {
+      accumulated<T>* const statistics = call.tape ? call.tape.sums(0) : call.workspace.sums(3);
+      channel_statistics(queue, x, statistics);
+      if (call.why == pass::forward)
+        channel_statistics_update(queue, rows, channels, detail::dense_momentum, call.buffers.sums(0), call.buffers.sums(1),
+                                  static_cast<const accumulated<T>*>(statistics));
+      norm = channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
+    }
+    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
+    const matrix<const T> x{call.inputs[0], rows, channels};
+    accumulated<T>* const by_statistics = call.input_gradients ? call.workspace.sums(1) : nullptr;
+    normalized_product_gradients<T> to{};
+    if (call.input_gradients) to.x = {call.input_gradients[0], rows, channels};
+    to.statistics = by_statistics;
+    to.norm_weight = call.gradients[0];
+    to.norm_bias = call.gradients[1];
+    to.weight = call.gradients[2];
+    const auto norm = channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
+    const matrix<const T> gradient{call.output_gradients[0], rows, Out},
+        unread{nullptr, rows, Out}; // nobody has statistics of it
+    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
+    if (call.input_gradients)
+      channel_statistics_backward(queue, to.x, matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
+                                  static_cast<const accumulated<T>*>(by_statistics));
+  }
+
+private:
+  using half = detail::dense_half;
+};
+
+} // namespace cairn
 
 // cairn/layer/description.hpp
 
@@ -22416,6 +22512,20 @@ struct dense_block_message {
 template <class Block, class Takes = void>
 struct wrong_dense_block : dense_block_message {};
 
+// So many chains, the last `Stored` of which store their bottlenecks.
+template <class Layer, std::size_t Stored, class Indices>
+struct dense_layers;
+template <class Layer, std::size_t Stored, std::size_t... C>
+struct dense_layers<Layer, Stored, std::index_sequence<C...>> {
+  template <std::size_t I>
+  struct at {
+    using part = Layer;
+    using policy = std::conditional_t<I + Stored >= sizeof...(C), store_all, recompute_bottleneck>;
+  };
+  using parts = pack<typename at<C>::part...>;
+  using policies = pack<typename at<C>::policy...>;
+};
+
 template <std::size_t Layers, std::size_t Growth, class Policy>
 struct made_of<DenseBlock<Layers, Growth, Policy>> {
   static constexpr part_kind as = part_kind::block;
@@ -22429,17 +22539,10 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
 
   // One chain for each layer, all of one type: how many channels it takes it learns from its input.
-  template <std::size_t>
-  using layer_at = Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>;
-  template <std::size_t C>
-  using policy_at = std::conditional_t<C + stored_bottlenecks<Policy> >= Layers, store_all, recompute_bottleneck>;
-  template <std::size_t... C>
-  static pack<layer_at<C>...> make_parts(std::index_sequence<C...>);
-  template <std::size_t... C>
-  static pack<policy_at<C>...> make_policies(std::index_sequence<C...>);
-  using indices = std::make_index_sequence<is_right ? Layers : 0>;
-  using parts = decltype(make_parts(indices{}));
-  using policies = decltype(make_policies(indices{}));
+  using all = dense_layers<Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>, stored_bottlenecks<Policy>,
+                           std::make_index_sequence<is_right ? Layers : 0>>;
+  using parts = typename all::parts;
+  using policies = typename all::policies;
   template <class...>
   using with = DenseBlock<Layers, Growth>; // of any policy it is the same function
 

@@ -5,6 +5,7 @@
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
+#include <cairn/layer/dense_transition.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
@@ -19,7 +20,7 @@ using namespace cairn;
 namespace {
 
 template <std::size_t In>
-using transition = Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, In / 2, 1, no_bias>, AvgPool2d<2>>;
+using transition = Sequential<DenseTransition<In / 2>, AvgPool2d<2>>;
 
 // DenseNet-BC of depth 100 and growth 12 for images of 32x32, as Huang et al. train it on CIFAR.
 template <class Policy>

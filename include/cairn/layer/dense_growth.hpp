@@ -9,7 +9,8 @@
 
 namespace cairn::detail {
 
-// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride.
+// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride. Where its
+// statistics have a gradient, it writes over that of its map.
 template <std::size_t Growth>
 struct dense_growth : dense_half {
   static constexpr bool strided = true;
@@ -28,7 +29,7 @@ struct dense_growth : dense_half {
     const std::size_t c = in[0].last();
     const tensor scales = tensor{3 * c}.once();
     if (why != pass::backward) return {scales, tensor{2 * Growth}.of(element::accumulated)};
-    return {scales, tensor{2 * c}.of(element::accumulated), in[0].with_last(Growth)};
+    return {scales, tensor{2 * c}.of(element::accumulated)};
   }
   static constexpr work flops(const arguments& in) {
     const std::size_t pixels = pixels_of(in[0]), products = 18 * in[0].size() * Growth, norm = 4 * in[0].size();
@@ -51,7 +52,8 @@ struct dense_growth : dense_half {
     const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
     matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
     if (call.output_gradients.sums(1) != nullptr) {
-      const matrix<T> whole{call.workspace[2], rows, Growth};
+      // The block has it in memory of its own, as others have added to it, and nobody reads it after this.
+      const matrix<T> whole{const_cast<T*>(gradient.data), rows, Growth, gradient.stride};
       channel_statistics_backward(queue, whole, gradient, rows_of(call.outputs[0], rows, Growth, call.output_stride),
                                   call.outputs.sums(1), call.output_gradients.sums(1));
       gradient = whole;

@@ -57,6 +57,20 @@ struct dense_block_message {
 template <class Block, class Takes = void>
 struct wrong_dense_block : dense_block_message {};
 
+// So many chains, the last `Stored` of which store their bottlenecks.
+template <class Layer, std::size_t Stored, class Indices>
+struct dense_layers;
+template <class Layer, std::size_t Stored, std::size_t... C>
+struct dense_layers<Layer, Stored, std::index_sequence<C...>> {
+  template <std::size_t I>
+  struct at {
+    using part = Layer;
+    using policy = std::conditional_t<I + Stored >= sizeof...(C), store_all, recompute_bottleneck>;
+  };
+  using parts = pack<typename at<C>::part...>;
+  using policies = pack<typename at<C>::policy...>;
+};
+
 template <std::size_t Layers, std::size_t Growth, class Policy>
 struct made_of<DenseBlock<Layers, Growth, Policy>> {
   static constexpr part_kind as = part_kind::block;
@@ -70,17 +84,10 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
 
   // One chain for each layer, all of one type: how many channels it takes it learns from its input.
-  template <std::size_t>
-  using layer_at = Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>;
-  template <std::size_t C>
-  using policy_at = std::conditional_t<C + stored_bottlenecks<Policy> >= Layers, store_all, recompute_bottleneck>;
-  template <std::size_t... C>
-  static pack<layer_at<C>...> make_parts(std::index_sequence<C...>);
-  template <std::size_t... C>
-  static pack<policy_at<C>...> make_policies(std::index_sequence<C...>);
-  using indices = std::make_index_sequence<is_right ? Layers : 0>;
-  using parts = decltype(make_parts(indices{}));
-  using policies = decltype(make_policies(indices{}));
+  using all = dense_layers<Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>, stored_bottlenecks<Policy>,
+                           std::make_index_sequence<is_right ? Layers : 0>>;
+  using parts = typename all::parts;
+  using policies = typename all::policies;
   template <class...>
   using with = DenseBlock<Layers, Growth>; // of any policy it is the same function
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/view.hpp>
+#include <cairn/layer/dense_half.hpp>
+#include <cairn/layer/layer.hpp>
+#include <cairn/ops/channel_statistics/channel_statistics.hpp>
+#include <cairn/ops/normalized_product/normalized_product.hpp>
+
+namespace cairn {
+
+// BatchNorm2d, ReLU and a 1x1 convolution without bias to Out channels in one layer, which stands between two blocks of a
+// DenseNet, before an AvgPool2d<2>: with it torchvision's _Transition (Huang et al.: Densely connected convolutional networks,
+// 2017). Images lie as (height, width, channels). The parameters are norm.weight, norm.bias and conv.weight, the buffers
+// norm.running_mean and norm.running_var; the convolution starts as He's normal values.
+//
+// It computes what Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, Out, 1, no_bias>> computes, but neither the normalised map nor
+// its gradient is ever in memory: where blocks are wide, these are most of what a step needs. Under ddp<> every rank has the
+// statistics of its own samples; sync_batch_norm is refused.
+template <std::size_t Out>
+struct DenseTransition {
+  static_assert(Out > 0, "DenseTransition: it makes at least one channel; write DenseTransition<Out>");
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool skips_gradients = true;
+  static constexpr bool keeps_statistics_apart = true; // they are those of this rank's own samples
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 3 && in[0].size() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
+  static constexpr tensor_list parameters(const arguments& in) {
+    const std::size_t c = in[0].last();
+    return {{"norm.weight", {c}, initial::constant(1)},
+            {"norm.bias", {c}, initial::constant(0)},
+            half::convolution_weight("conv.weight", Out, 1, c)};
+  }
+  static constexpr tensor_list buffers(const arguments& in) {
+    return half::running("norm.running_mean", "norm.running_var", in[0].last());
+  }
+
+  // The statistics of the batch. A forward whose tape is not kept has them in its workspace.
+  static constexpr tensor_list tape(const arguments& in) { return {half::statistics_of(in[0].last())}; }
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    const std::size_t c = in[0].last();
+    if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
+    const normalized_product_room room = room_of_normalized_product(half::pixels_of(in[0]), c, Out);
+    const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
+    const tensor partial = tensor{room.partial}.of(element::accumulated);
+    if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
+    return {weight, scales, partial};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t product = 2 * in[0].size() * Out, norm = 8 * in[0].size();
+    return {product + norm, 2 * product + 2 * norm, product + norm};
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
+    const matrix<const T> x{call.inputs[0], rows, channels};
+    const T *const weight = call.parameters[0], *const bias = call.parameters[1];
+    channel_norm<T> norm{};
+    if (call.why == pass::evaluate) {
+      norm = channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
+                                         weight, bias);
+    } else {
+      accumulated<T>* const statistics = call.tape ? call.tape.sums(0) : call.workspace.sums(3);
+      channel_statistics(queue, x, statistics);
+      if (call.why == pass::forward)
+        channel_statistics_update(queue, rows, channels, detail::dense_momentum, call.buffers.sums(0), call.buffers.sums(1),
+                                  static_cast<const accumulated<T>*>(statistics));
+      norm = channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
+    }
+    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
+  }
+
+  template <class Queue, class T>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
+    const matrix<const T> x{call.inputs[0], rows, channels};
+    accumulated<T>* const by_statistics = call.input_gradients ? call.workspace.sums(1) : nullptr;
+    normalized_product_gradients<T> to{};
+    if (call.input_gradients) to.x = {call.input_gradients[0], rows, channels};
+    to.statistics = by_statistics;
+    to.norm_weight = call.gradients[0];
+    to.norm_bias = call.gradients[1];
+    to.weight = call.gradients[2];
+    const auto norm = channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
+    const matrix<const T> gradient{call.output_gradients[0], rows, Out},
+        unread{nullptr, rows, Out}; // nobody has statistics of it
+    normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
+    if (call.input_gradients)
+      channel_statistics_backward(queue, to.x, matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
+                                  static_cast<const accumulated<T>*>(by_statistics));
+  }
+
+private:
+  using half = detail::dense_half;
+};
+
+} // namespace cairn
