@@ -189,7 +189,8 @@ private:
     const auto give_up = from_now();
     waits_until_.store(give_up.time_since_epoch().count());
     waits_before_.store(call + 1);
-    if (asleep_.exchange(false)) ring();
+    asleep_.store(false);
+    ring();
     const auto sleep_at = clock::now() + spin;
     while (!over(call) && !failed() && clock::now() < sleep_at) std::this_thread::yield();
     if (!over(call)) {

@@ -28,7 +28,8 @@ namespace cairn::detail {
 // What the communication thread does: it serves the calls of its rank, and makes all calls of the transport.
 //
 // Two calls are worked on at a time, and begin in the order in which they were started. The thread sleeps when none is open.
-// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share.
+// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. Where it does share it
+// and the spans lie in memory that all ranks reach, nothing is gained beside the rank's work: such calls begin when it waits.
 //
 // A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
 // looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
@@ -39,7 +40,8 @@ class message_server {
 
 public:
   message_server(message_board& board, Transport& transport)
-      : board_(board), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())) {
+      : board_(board), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())),
+        has_no_core_(usable_cores() <= static_cast<std::size_t>(transport.local_size())) {
     for (std::size_t i = 0; i < worked_on; ++i) calls_.emplace_back(transport);
   }
 
@@ -65,6 +67,7 @@ private:
   static constexpr std::chrono::microseconds eager{300};   // so long a rank that waits is worth a busy thread
   static constexpr std::chrono::microseconds nap{100};     // between two looks otherwise
   static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at what is seldom
+  static constexpr std::chrono::milliseconds put_off{5};   // so long at most a call that has not begun, as the rank computes
   static constexpr std::chrono::milliseconds farewell{1000};
   static constexpr std::chrono::milliseconds last_words{300}; // after SIGTERM
   // So much longer waits a rank for the sums of others: the owner of a part knows which rank is late, and says so.
@@ -93,7 +96,7 @@ private:
       for (message_call<Transport>& call : calls_) {
         if (call.is_open()) {
           if (!call.progress()) continue;
-        } else if (next_ < board_.started_.load() && may_begin() && others_allow(next_)) {
+        } else if (next_ < board_.started_.load() && may_begin() && !is_put_off() && others_allow(next_)) {
           begin_next(call);
         } else {
           continue;
@@ -117,6 +120,14 @@ private:
     call.begin(asked, stretch, board_.options_.in_any_order);
     next_element_ = stretch.is_last ? 0 : next_element_ + stretch.count;
     if (stretch.is_last) ++next_;
+  }
+  // Should the next call wait until the rank does?
+  bool is_put_off() {
+    if (!has_no_core_ || next_element_ > 0 || board_.waits_before_.load() != 0 || board_.entry_of(next_).asked.reached == nullptr)
+      return false;
+    const auto now = clock::now();
+    if (put_off_call_ != next_ + 1) put_off_call_ = next_ + 1, put_off_at_ = now;
+    return now - put_off_at_ < put_off;
   }
   bool may_begin() const {
     return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.may_be_followed(); });
@@ -289,7 +300,8 @@ private:
     board_.asleep_.store(true);
     // Either this sees the call that was started, or who starts it sees that this sleeps.
     if (!board_.failed() && next_ < board_.started_.load() && !all_taken() && may_begin()) {
-      board_.asleep_.store(false);
+      board_.asleep_.store(false); // more calls that are put off need not wake it
+      if (is_put_off()) sleep_for(any_open() ? nap : slow_look);
       return;
     }
     if (any_open() || left_at_ || terminated_at_) sleep_for(left_at_ && idle > slow_look ? slow_look : nap);
@@ -324,10 +336,13 @@ private:
   message_news<Transport> news_;
   std::vector<message_call<Transport>> calls_;
   std::vector<other_rank> others_;
-  std::uint64_t next_ = 0;       // call to begin, or to go on with
-  std::size_t next_element_ = 0; // of it
-  std::uint64_t turns_ = 0;      // stretches that have begun
-  std::uint64_t runs_ = 0;       // that this rank has left
+  std::uint64_t next_ = 0;         // call to begin, or to go on with
+  std::size_t next_element_ = 0;   // of it
+  std::uint64_t turns_ = 0;        // stretches that have begun
+  std::uint64_t runs_ = 0;         // that this rank has left
+  const bool has_no_core_;         // of its own: as many ranks as cores, or more
+  std::uint64_t put_off_call_ = 0; // 1 + its number
+  clock::time_point put_off_at_{};
   bool has_given_up_ = false;
   std::optional<clock::time_point> left_at_{}, terminated_at_{};
 };
