@@ -28,8 +28,8 @@ namespace cairn::detail {
 // What the communication thread does: it serves the calls of its rank, and makes all calls of the transport.
 //
 // Two calls are worked on at a time, and begin in the order in which they were started. The thread sleeps when none is open.
-// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. Where it does share it
-// and the spans lie in memory that all ranks reach, nothing is gained beside the rank's work: such calls begin when it waits.
+// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. Where it does share
+// it and the spans lie in memory that all ranks reach, nothing is gained beside the rank's work: such calls begin when it waits.
 //
 // A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
 // looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
