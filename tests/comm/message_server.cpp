@@ -115,3 +115,33 @@ TEST_CASE("messages that are lost on the way are a deadline, and both ranks end"
     CHECK(thrown[1].find("call 2") != std::string::npos);
   }
 }
+
+TEST_CASE("where ranks have no core to spare, a sum in memory that all reach begins though no rank waits for it") {
+  struct crowded : wire_transport {
+    using wire_transport::wire_transport;
+    int local_size() const { return 1 << 20; }
+  };
+  wire all(2);
+  bool ended[2] = {};
+  const auto run = [&](int rank) {
+    const detail::message_group<crowded> group({.deadline = 20s, .max_in_flight = 16}, [&, rank] { return crowded(all, rank); });
+    auto body = [&](detail::message_rank<crowded>& self) {
+      near_queue queue;
+      const lent_memory block = self.allocate(1000 * sizeof(float));
+      const std::span numbers(reinterpret_cast<float*>(block.data()), 1000);
+      numbers[7] = 1;
+      auto sum = self.all_reduce(queue, numbers);
+      for (const auto end = std::chrono::steady_clock::now() + 10s; !sum.over() && std::chrono::steady_clock::now() < end;)
+        std::this_thread::sleep_for(1ms);
+      ended[rank] = sum.over();
+      std::move(sum).wait(queue);
+      CHECK(numbers[7] == 2);
+    };
+    detail::run_as_rank<crowded>(group.board(), body);
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  CHECK(ended[0]);
+  CHECK(ended[1]);
+}

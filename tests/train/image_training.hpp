@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <cairn/comm/threads.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/device/cpu.hpp>
 
@@ -82,6 +84,36 @@ image_trace run_images(std::size_t threads = 1) {
   t.for_each([&](const auto& q) { out.parameters.insert(out.parameters.end(), q.numbers.begin(), q.numbers.end()); });
   t.for_each_buffer([&](const auto& q) { out.buffers.insert(out.buffers.end(), q.numbers.begin(), q.numbers.end()); });
   out.evaluated = copy_of(t.evaluate(image_samples<Pixels>(4, 9).x));
+  return out;
+}
+
+// What three steps of two ranks leave in each, of which the second has fewer rows; and what the same rows as micro-batches of
+// one process leave.
+struct ranks_of_images {
+  std::array<std::vector<float>, 2> parameters, buffers;
+  std::vector<float> alone;
+};
+template <std::size_t Pixels, class OnRanks, class Model>
+ranks_of_images run_images_on_two_ranks() {
+  using namespace cairn;
+  ranks_of_images out;
+  threads{2}.run([&](threads::rank& rank) {
+    const auto r = static_cast<std::size_t>(rank.rank());
+    trainer<ddp<OnRanks, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, momentum, {.seed = 3}};
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const image_samples<Pixels> s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
+      t.step(s.x, s.y);
+    }
+    out.parameters[r] = copy_of(t.parameters());
+    out.buffers[r] = copy_of(t.buffers());
+  });
+  trainer<Model, CrossEntropyLoss, SGD, batch<6>> alone{momentum, {.seed = 3}};
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const image_samples<Pixels> first(6, 2 * step), second(4, 2 * step + 1);
+    alone.accumulate(first.x, first.y);
+    alone.step(second.x, second.y);
+  }
+  out.alone = copy_of(alone.parameters());
   return out;
 }
 

@@ -112,6 +112,7 @@ struct backward_call {
 //   tape(in)            what forward writes down for backward [none]
 //   workspace(in, why)  memory for one call, by pass [none]
 //   sums_over_ranks(in) how many numbers it sums over the ranks where it is asked to: see layer_sums.hpp [none]
+//   keeps_statistics_apart  its batch statistics stay those of each rank's own samples: sync_batch_norm refuses it [false]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]

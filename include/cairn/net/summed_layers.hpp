@@ -170,9 +170,11 @@ struct summed_layers {
 struct statistics_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(Wrong::is_right,
-                  "ddp: sync_batch_norm does not reach into a DenseBlock, whose statistics are those of each rank's own samples; "
-                  "leave the option out, or write the block's layers out in Concat; see statistics_apart<model>");
+    static_assert(
+        Wrong::is_right,
+        "ddp: sync_batch_norm does not reach into a DenseBlock or a DenseTransition, whose statistics are those of each "
+        "rank's own samples; leave the option out, or write their layers out (a block's in Concat); see "
+        "statistics_apart<model>");
     return false;
   }
 };

@@ -89,23 +89,20 @@ public:
     parts_ = owned_parts(stretch.count, element, size_, stretch.turn);
     memory_ = static_cast<std::byte*>(asked.data) + stretch.first * element;
     if (in_any_order && is_sum()) return begin_sum_of_transport();
-    if (asked.reached != nullptr) return begin_sum_in_place();
     if (asked.what == rank_call::kind::exchange) {
       if (asked.count > 0) std::memcpy(part_of(me_), asked.own, asked.count);
       send_own_part();
-      for_others([&](std::size_t rank) { open(part_in, rank, part_of(rank), part_bytes(rank)); });
+      for_others([&](std::size_t rank) { open(part_in, rank); });
       return;
     }
     const bool is_root = asked.what == rank_call::kind::broadcast && static_cast<std::size_t>(asked.root) == me_;
-    if (is_sum()) reserve(stretch.count * element);
+    if (are_reached()) own_note_ = {asked.reached->number(), static_cast<std::uint64_t>(memory_ - asked.reached->own().data())};
+    else if (is_sum()) reserve(stretch.count * element);
     for_others([&](std::size_t rank) {
-      if (parts_.owns(rank) && (is_sum() || is_root)) open(share_out, rank, part_of(rank), part_bytes(rank));
-      if (parts_.owns(rank) && asked.what == rank_call::kind::broadcast && !is_root)
-        open(part_in, rank, part_of(rank), part_bytes(rank));
+      if (parts_.owns(rank) && (is_sum() || is_root)) open(share_out, rank);
+      if (parts_.owns(rank) && asked.what == rank_call::kind::broadcast && !is_root) open(part_in, rank);
       if (!parts_.owns(me_)) return;
-      if (is_sum()) open(share_in, rank, collected(rank), part_bytes(me_)), ++parts_missing_;
-      else if (!is_root && rank == static_cast<std::size_t>(asked.root))
-        open(share_in, rank, part_of(me_), part_bytes(me_)), ++parts_missing_;
+      if (is_sum() || (!is_root && rank == static_cast<std::size_t>(asked.root))) open(share_in, rank), ++parts_missing_;
     });
     if (parts_.owns(me_) && parts_missing_ == 0) own_part_is_ready();
     close_if_done();
@@ -177,8 +174,9 @@ private:
   struct note {
     std::uint64_t block = 0, offset = 0;
   };
-  static std::byte* bytes_of(note& one) { return reinterpret_cast<std::byte*>(&one); }
 
+  // Does every rank reach the spans of all?
+  bool are_reached() const { return asked_.reached != nullptr; }
   bool is_sum() const { return asked_.what == rank_call::kind::sum_float || asked_.what == rank_call::kind::sum_double; }
   std::size_t at(stream_kind kind, std::size_t rank) const { return kind * size_ + rank; }
   std::byte* part_of(std::size_t rank) const {
@@ -217,8 +215,20 @@ private:
 
   bool is_last_message(const stream& s) const { return s.left == s.now && now_.is_last; }
 
-  void open(stream_kind kind, std::size_t rank, std::byte* first, std::size_t bytes) {
-    streams_[at(kind, rank)] = {first, bytes, 0, true};
+  // What goes to that rank, or comes from it. Where every rank can reach the spans of all it is a note: between its sending and
+  // its arrival lies what the transport does to order memory, so that what was written before is seen behind it.
+  std::span<std::byte> bytes_of(stream_kind kind, std::size_t rank) {
+    if (are_reached()) {
+      note& one = kind == share_in ? notes_[rank] : kind == part_in ? notes_[size_ + rank] : own_note_;
+      return std::as_writable_bytes(std::span(&one, 1));
+    }
+    if (kind == share_in && is_sum()) return {collected(rank), part_bytes(me_)};
+    const std::size_t owner = kind == share_out || kind == part_in ? rank : me_;
+    return {part_of(owner), part_bytes(owner)};
+  }
+  void open(stream_kind kind, std::size_t rank) {
+    const std::span<std::byte> bytes = bytes_of(kind, rank);
+    streams_[at(kind, rank)] = {bytes.data(), bytes.size(), 0, true};
     ++streams_left_;
     next_message(kind, rank);
   }
@@ -251,29 +261,20 @@ private:
     s.is_open = false;
     --streams_left_;
     // The memory of a part that was sent is free for its sum.
-    if (asked_.reached != nullptr && (kind == share_in || kind == part_in)) check_note(kind, rank);
-    if (kind == share_out && is_sum()) open_sum_in(rank);
+    if (are_reached() && (kind == share_in || kind == part_in)) check_note(rank, notes_[(kind == part_in ? size_ : 0) + rank]);
+    if (kind == share_out && is_sum()) open(part_in, rank);
     if (kind == share_in && --parts_missing_ == 0) own_part_is_ready();
   }
 
-  void open_sum_in(std::size_t rank) {
-    if (asked_.reached != nullptr) open(part_in, rank, bytes_of(notes_[part_in / 2 * size_ + rank]), sizeof(note));
-    else open(part_in, rank, part_of(rank), part_bytes(rank));
-  }
   void own_part_is_ready() {
-    if (asked_.reached != nullptr) {
-      if (asked_.what == rank_call::kind::sum_float) sum_in_place<float>();
-      else sum_in_place<double>();
-      return for_others([&](std::size_t rank) { open(part_out, rank, bytes_of(own_note_), sizeof(note)); });
-    }
-    if (asked_.what == rank_call::kind::sum_float) sum_parts<float>();
-    if (asked_.what == rank_call::kind::sum_double) sum_parts<double>();
+    if (asked_.what == rank_call::kind::sum_float) sum_own_part<float>();
+    if (asked_.what == rank_call::kind::sum_double) sum_own_part<double>();
     send_own_part();
   }
   void send_own_part() {
     for_others([&](std::size_t rank) {
       if (asked_.what == rank_call::kind::broadcast && rank == static_cast<std::size_t>(asked_.root)) return;
-      open(part_out, rank, part_of(me_), part_bytes(me_));
+      open(part_out, rank);
     });
   }
 
@@ -292,23 +293,18 @@ private:
     }
   }
 
-  // Every rank can reach the spans of all: what goes to an owner, and comes back from it, are notes. Between a note's sending and
-  // its arrival lies what the transport does to order memory: what was written before is seen behind it.
-  void begin_sum_in_place() {
-    own_note_ = {asked_.reached->number(), static_cast<std::uint64_t>(memory_ - asked_.reached->own().data())};
-    for_others([&](std::size_t rank) {
-      if (parts_.owns(rank)) open(share_out, rank, bytes_of(own_note_), sizeof(note));
-      if (parts_.owns(me_)) open(share_in, rank, bytes_of(notes_[rank]), sizeof(note)), ++parts_missing_;
-    });
-    close_if_done();
-  }
-  void check_note(stream_kind kind, std::size_t rank) const {
-    const note& told = notes_[kind / 2 * size_ + rank];
+  void check_note(std::size_t rank, const note& told) const {
     if (told.block == own_note_.block && told.offset == own_note_.offset) return;
     throw input_error("rank " + std::to_string(rank) + " sums what lies at byte " + std::to_string(told.offset) + " of block " +
                       std::to_string(told.block) + ", this rank what lies at byte " + std::to_string(own_note_.offset) +
                       " of block " + std::to_string(own_note_.block));
   }
+  template <class T>
+  void sum_own_part() {
+    if (are_reached()) sum_in_place<T>();
+    else sum_parts<T>();
+  }
+  // In the memory of all ranks.
   template <class T>
   void sum_in_place() {
     const std::size_t offset = own_note_.offset + parts_.begin(me_) * sizeof(T);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A dense block in training.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/flatten.hpp>
@@ -21,38 +18,19 @@
 
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
-#include "../training.hpp"
+#include "../image_training.hpp"
 
 using namespace cairn;
 
 namespace {
 
 using Dense = DenseBlock<3, 4, store_last<1>>;
-using Net = Sequential<Input<5, 5, 6>, Dense, AdaptiveAvgPool2d<1>, Flatten, Linear<18, 3>>;
+using Net = Sequential<Input<5, 5, 6>, Dense, AdaptiveAvgPool2d<1>, Flatten, Linear<18, 4>>;
 constexpr std::size_t pixels = 5 * 5 * 6;
 
-struct images {
-  std::vector<float> x;
-  std::vector<int> y;
-  images(std::size_t rows, std::uint32_t stream) : x(rows * pixels), y(rows) {
-    const random_key key{.seed = 11, .position = stream};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<float>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(random_bits(key, (1U << 20) + r) % 3);
-  }
-};
-
-// What a job of three steps leaves, the second of fewer rows.
 template <class Model, class T = float>
-std::vector<float> run(std::size_t threads = 1) {
-  trainer<Model, CrossEntropyLoss, SGD, batch<6>, T> t{testing::momentum, {.seed = 3, .threads = threads}};
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const images s(step == 1 ? 2 : 6, step);
-    t.step(s.x, s.y);
-  }
-  std::vector<float> out;
-  t.for_each([&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
-  t.for_each_buffer([&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
-  return out;
+testing::image_trace run(std::size_t threads = 1) {
+  return testing::run_images<pixels, Model, T>(threads);
 }
 
 } // namespace
@@ -93,7 +71,7 @@ TEST_CASE("trainer: a dense block has the same bits with an update inside backwa
 }
 
 TEST_CASE("trainer of bfloat16: a dense block learns as that of float does") {
-  const auto narrow = run<Net, bfloat16>(), wide = run<Net>();
+  const auto narrow = run<Net, bfloat16>().parameters, wide = run<Net>().parameters;
   REQUIRE(narrow.size() == wide.size());
   double sum = 0;
   for (std::size_t i = 0; i < wide.size(); ++i) sum += std::abs(static_cast<double>(narrow[i] - wide[i]));
@@ -101,22 +79,7 @@ TEST_CASE("trainer of bfloat16: a dense block learns as that of float does") {
 }
 
 TEST_CASE("trainer: two ranks of a dense block are two micro-batches, bit for bit") {
-  std::array<std::vector<float>, 2> parameters;
-  threads{2}.run([&](threads::rank& rank) {
-    const auto r = static_cast<std::size_t>(rank.rank());
-    trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
-    for (std::uint32_t step = 0; step < 3; ++step) {
-      const images s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
-      t.step(s.x, s.y);
-    }
-    parameters[r] = testing::copy_of(t.parameters());
-  });
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum, {.seed = 3}};
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const images first(6, 2 * step), second(4, 2 * step + 1);
-    alone.accumulate(first.x, first.y);
-    alone.step(second.x, second.y);
-  }
-  CHECK(parameters[0] == parameters[1]);
-  CHECK(parameters[0] == testing::copy_of(alone.parameters()));
+  const auto ran = testing::run_images_on_two_ranks<pixels, Net, Net>();
+  CHECK(ran.parameters[0] == ran.parameters[1]);
+  CHECK(ran.parameters[0] == ran.alone);
 }

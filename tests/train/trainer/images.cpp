@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A network with every layer for images, in training.
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
-#include <cairn/comm/threads.hpp>
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/avg_pool2d.hpp>
@@ -66,26 +62,10 @@ TEST_CASE("trainer: a network of images has the same bits under every policy and
 }
 
 TEST_CASE("trainer: two ranks of images are two micro-batches, bit for bit, and rank 0's running statistics count") {
-  std::array<std::vector<float>, 2> parameters, buffers;
-  threads{2}.run([&](threads::rank& rank) {
-    const auto r = static_cast<std::size_t>(rank.rank());
-    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
-    for (std::uint32_t step = 0; step < 3; ++step) {
-      const images s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
-      t.step(s.x, s.y);
-    }
-    parameters[r] = testing::copy_of(t.parameters());
-    buffers[r] = testing::copy_of(t.buffers());
-  });
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum, {.seed = 3}};
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const images first(6, 2 * step), second(4, 2 * step + 1);
-    alone.accumulate(first.x, first.y);
-    alone.step(second.x, second.y);
-  }
-  CHECK(parameters[0] == parameters[1]);
-  CHECK(parameters[0] == testing::copy_of(alone.parameters()));
-  CHECK(buffers[0] != buffers[1]); // each rank moves its own, from its own rows
+  const auto ran = testing::run_images_on_two_ranks<pixels, checkpoint<sqrt_n, Net>, Net>();
+  CHECK(ran.parameters[0] == ran.parameters[1]);
+  CHECK(ran.parameters[0] == ran.alone);
+  CHECK(ran.buffers[0] != ran.buffers[1]); // each rank moves its own, from its own rows
 }
 
 TEST_CASE("trainer of bfloat16: a network of images has the same bits under every policy, and float's loss") {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The blocks of a ResNet in training: one adds its input, one a projection of it.
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
@@ -70,22 +67,7 @@ TEST_CASE("trainer: projections on shortcuts have the gradients of the loss") {
 }
 
 TEST_CASE("trainer: two ranks with projections on shortcuts are two micro-batches, bit for bit, under another policy too") {
-  std::array<std::vector<float>, 2> parameters;
-  threads{2}.run([&](threads::rank& rank) {
-    const auto r = static_cast<std::size_t>(rank.rank());
-    trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
-    for (std::uint32_t step = 0; step < 3; ++step) {
-      const images s(r == 0 ? 6 : 4, 2 * step + static_cast<std::uint32_t>(r));
-      t.step(s.x, s.y);
-    }
-    parameters[r] = testing::copy_of(t.parameters());
-  });
-  trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum, {.seed = 3}};
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const images first(6, 2 * step), second(4, 2 * step + 1);
-    alone.accumulate(first.x, first.y);
-    alone.step(second.x, second.y);
-  }
-  CHECK(parameters[0] == parameters[1]);
-  CHECK(parameters[0] == testing::copy_of(alone.parameters()));
+  const auto ran = testing::run_images_on_two_ranks<pixels, checkpoint<sqrt_n, Net>, Net>();
+  CHECK(ran.parameters[0] == ran.parameters[1]);
+  CHECK(ran.parameters[0] == ran.alone);
 }

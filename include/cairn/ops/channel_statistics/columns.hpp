@@ -8,9 +8,8 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
-#include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
-#include <cairn/ops/elementwise/cpu.hpp>
+#include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -26,27 +25,6 @@ template <class F>
   for (; j + 16 <= count; j += 16) f.template block<16>(j);
   for (; j + 4 <= count; j += 4) f.template block<4>(j);
   for (; j < count; ++j) f.template block<1>(j);
-}
-
-// f.run() with the instructions of one set.
-template <class F>
-[[gnu::noinline]] void run_tile_plain(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
-  f.run();
-}
-template <class F>
-void run_tile(const F& f) {
-  const instruction_set set = widest_for_elements();
-  if (set == instruction_set::avx512) run_tile_avx512(f);
-  else if (set == instruction_set::avx2) run_tile_avx2(f);
-  else run_tile_plain(f);
 }
 
 // Asks for a row that is read so many rows later: the rows of some channels of a map are pages apart, and no processor foresees

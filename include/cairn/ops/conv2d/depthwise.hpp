@@ -14,6 +14,7 @@
 #include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
+#include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -31,55 +32,41 @@ struct channel_term {
   const T *x, *weight;
 };
 
-template <class T>
-struct channel_block {
-  static constexpr std::size_t width = 64 / sizeof(T);
-  typedef T type __attribute__((vector_size(64)));
-  typedef T loose __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
-
-  [[gnu::always_inline]] static const loose& at(const T* first) { return *reinterpret_cast<const loose*>(first); }
-};
-
 // sum[c] = the sum of x[c] weight[c] over the terms in their order.
 template <class T>
-[[gnu::always_inline]] inline void weighted_sum(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
-  using block = channel_block<T>;
-  std::size_t c = 0;
-  for (; c + 2 * block::width <= channels; c += 2 * block::width) {
-    typename block::type first{}, second{};
-    for (std::size_t t = 0; t < count; ++t) {
-      first += block::at(terms[t].x + c) * block::at(terms[t].weight + c);
-      second += block::at(terms[t].x + c + block::width) * block::at(terms[t].weight + c + block::width);
+struct weighted_sum {
+  const channel_term<T>* terms;
+  std::size_t count, channels;
+  T* sum;
+
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T block __attribute__((vector_size(64)));
+
+  // Copied, as rows may begin anywhere. (clang 14 forgets that a type of vectors is less aligned, if it depends on a parameter.)
+  [[gnu::always_inline]] static void multiply_add(block& to, const T* x, const T* weight) {
+    block a, b;
+    __builtin_memcpy(&a, x, sizeof(block));
+    __builtin_memcpy(&b, weight, sizeof(block));
+    to += a * b;
+  }
+  [[gnu::always_inline]] inline void run() const {
+    std::size_t c = 0;
+    for (; c + 2 * width <= channels; c += 2 * width) {
+      block first{}, second{};
+      for (std::size_t t = 0; t < count; ++t) {
+        multiply_add(first, terms[t].x + c, terms[t].weight + c);
+        multiply_add(second, terms[t].x + c + width, terms[t].weight + c + width);
+      }
+      __builtin_memcpy(sum + c, &first, sizeof(block));
+      __builtin_memcpy(sum + c + width, &second, sizeof(block));
     }
-    *reinterpret_cast<typename block::loose*>(sum + c) = first;
-    *reinterpret_cast<typename block::loose*>(sum + c + block::width) = second;
+    for (; c < channels; ++c) {
+      T own{};
+      for (std::size_t t = 0; t < count; ++t) own += terms[t].x[c] * terms[t].weight[c];
+      sum[c] = own;
+    }
   }
-  for (; c < channels; ++c) {
-    T own{};
-    for (std::size_t t = 0; t < count; ++t) own += terms[t].x[c] * terms[t].weight[c];
-    sum[c] = own;
-  }
-}
-template <class T>
-[[gnu::noinline]] void weighted_sum_plain(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
-  weighted_sum(terms, count, channels, sum);
-}
-template <class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void weighted_sum_avx2(const channel_term<T>* terms, std::size_t count, std::size_t channels,
-                                                           T* sum) {
-  weighted_sum(terms, count, channels, sum);
-}
-template <class T>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void weighted_sum_avx512(const channel_term<T>* terms, std::size_t count,
-                                                               std::size_t channels, T* sum) {
-  weighted_sum(terms, count, channels, sum);
-}
-template <class T>
-auto weighted_sum_for(instruction_set set) {
-  return set == instruction_set::avx512 ? weighted_sum_avx512<T>
-         : set == instruction_set::avx2 ? weighted_sum_avx2<T>
-                                        : weighted_sum_plain<T>;
-}
+};
 
 template <class T>
 struct finish_channels {
@@ -116,7 +103,6 @@ bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> resul
   const std::size_t channels = how.groups, taps = how.over.taps(), weights = taps * channels;
   if (taps * sizeof(channel_term<T>) + (weights + channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
   const instruction_set set = widest_for_elements();
-  const auto sum_terms = weighted_sum_for<T>(set);
   const std::size_t parts = std::min(result.rows, result.rows * weights < element_part ? 1 : queue.threads());
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     auto* const found = reinterpret_cast<channel_term<T>*>(scratch.data());
@@ -127,7 +113,7 @@ bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> resul
     for (std::size_t row = part * result.rows / parts; row < (part + 1) * result.rows / parts; ++row) {
       std::size_t count = 0;
       terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
-      sum_terms(found, count, channels, result.data + row * result.stride);
+      run_tile(weighted_sum<T>{found, count, channels, result.data + row * result.stride});
       finish_pixel(set, channels, result.data + row * result.stride, then, row, zeros);
     }
   });
@@ -171,7 +157,6 @@ bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::s
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t taps = how.over.taps(), channels = how.groups;
   if (taps * most * sizeof(double) + x.out * sizeof(channel_term<T>) > cpu::queue::scratch_bytes) return false;
-  const auto sum_terms = weighted_sum_for<T>(widest_for_elements());
   queue.parallel_for((channels + most - 1) / most, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * most, count = std::min(most, channels - begin);
     auto* const totals = reinterpret_cast<double*>(scratch.data());
@@ -188,7 +173,7 @@ bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::s
         for (std::size_t q = 0; q < x.out; ++q)
           if (const std::size_t column = x.input(q, tap % x.kernel); column < x.in)
             found[terms++] = {image + (from * x.in + column) * channels, gradient + q * output_gradient.stride};
-        sum_terms(found, terms, count, sums);
+        run_tile(weighted_sum<T>{found, terms, count, sums});
         for (std::size_t c = 0; c < count; ++c) totals[tap * most + c] += static_cast<double>(sums[c]);
       }
     }
