@@ -47,6 +47,7 @@ struct figures {
   double flops = 0; // of one step of one rank
   std::vector<double> milliseconds{};
   std::vector<double> exposed{};
+  double predicted = 0; // milliseconds of a step, by the measured costs of its stages; 0 where nobody asked for it
   double first_loss = 0, last_loss = 0;
 };
 
@@ -66,11 +67,12 @@ inline void print(const request& asked, const figures& f) {
       "\"depth\": %zu, \"num_hl\": %zu, \"hl_size\": %zu, \"parameters\": %zu, \"step_ms\": %.5f, "
       "\"step_ms_min\": %.5f, \"step_mib\": %.3f, \"gradients_mib\": %.3f, \"activations_mib\": %.3f, "
       "\"scratch_mib\": %zu, \"flops\": %.0f, \"gflops\": %.2f, \"bucket_mb\": %g, \"exposed_ms\": %.4f, "
+      "\"predicted_ms\": %.4f, "
       "\"first_loss\": %.6g, \"last_loss\": %.6g}\n",
       asked.workload.c_str(), f.mode.c_str(), asked.communicator.c_str(), asked.threads, asked.world, f.batch, f.depth,
       asked.num_hl, asked.hl_size, f.parameters, step, least, gradients + static_cast<double>(f.arena) / 0x1p20, gradients,
       static_cast<double>(f.arena) / 0x1p20, asked.threads * asked.world * (cairn::cpu::queue::scratch_bytes >> 20), f.flops,
-      f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.first_loss, f.last_loss);
+      f.flops / step / 1e6, asked.bucket_mb, median(f.exposed), f.predicted, f.first_loss, f.last_loss);
   std::fflush(stdout);
 }
 
@@ -127,9 +129,11 @@ figures describe_step(const char* mode, std::size_t depth) {
 
 // Steps of one process.
 template <class Model, class Loss, std::size_t Batch, class Prepare>
-void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare) {
+void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare,
+             double predicted = 0) {
   using namespace cairn;
   figures out = describe_step<Model, Batch>(mode, depth);
+  out.predicted = predicted;
   trainer<Model, Loss, SGD, batch<Batch>> train{optimizer, {.threads = asked.threads}};
   prepare(train);
   run_steps<Loss>(asked, train, Batch, 1, out, [] {});

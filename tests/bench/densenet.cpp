@@ -12,6 +12,8 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/dense_block.hpp>
 #include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/measured_costs.hpp>
+#include <cairn/train/predicted_step.hpp>
 
 #include "bench.hpp"
 
@@ -28,16 +30,24 @@ using densenet_100 = Sequential<Input<32, 32, 3>, Conv2d<3, 24, 3, padding<1>, n
                                 transition<216>, DenseBlock<16, 12, Policy>, transition<300>, DenseBlock<16, 12, Policy>,
                                 BatchNorm2d<342>, ReLU, AdaptiveAvgPool2d<1, 1>, Flatten, Linear<342, 10>>;
 
-template <class Model>
+// `Stored` is the model without its outer policy: with what its stages cost, one by one, the time of any policy is predicted.
+template <class Model, class Stored = Model>
 bool run(const request& asked, const char* mode) {
   if (asked.mode != mode) return false;
-  measure<Model, CrossEntropyLoss, 64>(asked, mode, 100, {.learning_rate = 1e-1, .momentum = 0.9}, [](auto&) {});
+  const auto times = op_times<Model, batch<64>>::of_stages(measured_costs<Stored, 64>({.threads = asked.threads}));
+  double predicted = 0;
+  for (const double seconds : times.ops()) predicted += 1e3 * seconds;
+  measure<Model, CrossEntropyLoss, 64>(asked, mode, 100, {.learning_rate = 1e-1, .momentum = 0.9}, [](auto&) {}, predicted);
   return true;
 }
 
 } // namespace
 
-// All bottlenecks stored, and none.
+// All bottlenecks stored, and none; and both with only every √n-th stage stored.
 bool bench_densenet(const request& asked) {
-  return run<densenet_100<store_all>>(asked, "naive") || run<densenet_100<recompute_all>>(asked, "efficient");
+  using stored = densenet_100<store_all>;
+  using efficient = densenet_100<recompute_all>;
+  return run<stored>(asked, "naive") || run<efficient>(asked, "efficient") ||
+         run<checkpoint<sqrt_n, stored>, stored>(asked, "blocks") ||
+         run<checkpoint<sqrt_n, efficient>, efficient>(asked, "efficient_blocks");
 }

@@ -6,7 +6,9 @@ HEADING = "## DenseNet-BC-100: time against memory\n"
 STEPS = "--steps 3 --warmup 1"
 
 # The workload's modes, and what each does. The first of Cairn's and the quickest naive one of the peer's are compared.
-OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again")]
+OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again"),
+        ("blocks", "all bottlenecks stored, every √n-th stage"),
+        ("efficient_blocks", "bottlenecks made again, every √n-th stage")]
 THEIRS = [("naive", "naive, channels first"), ("naive --channels-last", "naive, channels last"),
           ("efficient", "norms and concatenations made again"), ("layer", "whole layers made again")]
 
@@ -39,7 +41,8 @@ def section(tools, found):
            f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD "
            f"with momentum, one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most "
            "that a step needs beyond parameters, optimizer state and batch; gradients count in it. `over naive` compares with the quickest "
-           "naive step of the same program, `PyTorch / this` with PyTorch's.\n"]
+           "naive step of the same program, `PyTorch / this` with PyTorch's. `predicted` is the "
+           "sum of what measured_costs tells of the stages, for the ops of the schedule.\n"]
     rows = []
     for program, modes in (("Cairn", OURS), ("PyTorch", THEIRS)):
         for mode, meaning in modes:
@@ -47,7 +50,10 @@ def section(tools, found):
                 continue
             results = tools.undisturbed(found[program, mode])
             step = tools.middle(results, "step_ms")
+            predicted = tools.middle(results, "predicted_ms") if program == "Cairn" else 0
             rows.append([f"{program}: {meaning}", tools.number(step, 4), f"{tools.middle(results, 'step_mib'):.0f}",
-                         f"{step / own[program]:.2f}", f"{own['PyTorch'] / step:.2f} x" if has_peer else "-"])
-    out.append(tools.table(["step", "ms", "live MiB", "over naive", "PyTorch / this"], rows))
+                         f"{step / own[program]:.2f}", f"{own['PyTorch'] / step:.2f} x" if has_peer else "-",
+                         *((tools.number(predicted, 4), f"{step / predicted:.2f}") if predicted else ("-", "-"))])
+    out.append(tools.table(["step", "ms", "live MiB", "over naive", "PyTorch / this", "predicted", "measured / predicted"],
+                           rows))
     return "\n".join(out)
