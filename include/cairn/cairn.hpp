@@ -51,6 +51,7 @@
 #include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
 #include <cairn/device/cpu.hpp>             // the processor as a device
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
+#include <cairn/device/huge_pages.hpp>      // what large blocks ask the kernel for
 #include <cairn/device/instruction_set.hpp> // what this processor can do
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 

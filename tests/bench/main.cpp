@@ -19,7 +19,7 @@ int usage(const char* fault) {
                "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
                "  mlp\n"
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
-               "  densenet --mode naive|efficient\n"
+               "  densenet --mode naive|efficient|blocks|efficient_blocks\n"
                "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
                "--bucket-mb 1|25\n"
                "  ping --world N                           sums of few and of many bytes\n"

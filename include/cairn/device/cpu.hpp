@@ -13,6 +13,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
+#include <cairn/device/huge_pages.hpp>
 #include <cairn/device/workers.hpp>
 
 namespace cairn {
@@ -40,7 +41,7 @@ public:
       std::swap(size_, other.size_);
       return *this;
     }
-    ~memory() { ::operator delete(data_, std::align_val_t{alignment}); }
+    ~memory() { ::operator delete(data_, std::align_val_t{detail::block_alignment(size_)}); }
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
@@ -54,11 +55,12 @@ public:
       if (bytes == 0) return nullptr;
       void* block = nullptr;
       try {
-        block = ::operator new(detail::align_up(bytes), std::align_val_t{alignment});
+        block = ::operator new(detail::align_up(bytes), std::align_val_t{detail::block_alignment(bytes)});
       } catch (const std::bad_alloc&) {
         throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       }
+      detail::ask_for_huge_pages(block, bytes);
       return static_cast<std::byte*>(block);
     }
 
