@@ -11206,7 +11206,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead;
+    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -11295,9 +11295,22 @@ struct CAIRN_TILE {
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
+  // Where the result goes, and what the epilogue reads, is asked for before the reduction begins: it lies in other rows, and no
+  // processor foresees them.
+  template <bool Write, class U>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
+    if (m.data == nullptr) return;
+    const T* const first = m.data + row * m.stride + s.column;
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
+  }
+
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
+    ask_for<true>(s.whole->c, s, row);
+    ask_for<false>(s.whole->then.addend, s, row);
+    ask_for<false>(s.whole->then.mask, s, row);
     reduce(sums, s, row, lanes, all);
     finish(sums, s, row, lanes, all);
   }
@@ -11701,7 +11714,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead;
+    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -11790,9 +11803,22 @@ struct CAIRN_TILE {
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
+  // Where the result goes, and what the epilogue reads, is asked for before the reduction begins: it lies in other rows, and no
+  // processor foresees them.
+  template <bool Write, class U>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
+    if (m.data == nullptr) return;
+    const T* const first = m.data + row * m.stride + s.column;
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
+  }
+
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
+    ask_for<true>(s.whole->c, s, row);
+    ask_for<false>(s.whole->then.addend, s, row);
+    ask_for<false>(s.whole->then.mask, s, row);
     reduce(sums, s, row, lanes, all);
     finish(sums, s, row, lanes, all);
   }
@@ -12096,6 +12122,8 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
   s.a_row = whole.a_row;
   s.a_step = whole.a_step;
   s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  // Rows without a gap: the first sliver asks for those of the next tile, which may come from memory.
+  const bool dense = whole.a_step == 1 && whole.a_row == k && k <= by.block;
   for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
     const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
     for (std::size_t first = part.row_begin; first < part.row_end; first += by.carried) {
@@ -12125,6 +12153,8 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
             }
             if (by.carry_in_c) s.carry = &whole.c(i0, j);
             else if (k > by.block) s.carry = carry + (i0 - first) * s.carry_row + (j - j0);
+            s.ahead_lines = dense && j == j0 ? panel_rows * sizeof(T) * ahead_steps / 64 : 0;
+            s.ahead = s.a + (dense ? panel_rows * s.a_row : 0);
             Kernels::rows(s);
           }
         }

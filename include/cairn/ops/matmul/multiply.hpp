@@ -229,6 +229,8 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
   s.a_row = whole.a_row;
   s.a_step = whole.a_step;
   s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  // Rows without a gap: the first sliver asks for those of the next tile, which may come from memory.
+  const bool dense = whole.a_step == 1 && whole.a_row == k && k <= by.block;
   for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
     const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
     for (std::size_t first = part.row_begin; first < part.row_end; first += by.carried) {
@@ -258,6 +260,8 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
             }
             if (by.carry_in_c) s.carry = &whole.c(i0, j);
             else if (k > by.block) s.carry = carry + (i0 - first) * s.carry_row + (j - j0);
+            s.ahead_lines = dense && j == j0 ? panel_rows * sizeof(T) * ahead_steps / 64 : 0;
+            s.ahead = s.a + (dense ? panel_rows * s.a_row : 0);
             Kernels::rows(s);
           }
         }

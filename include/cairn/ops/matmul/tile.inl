@@ -40,7 +40,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead;
+    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -129,9 +129,22 @@ struct CAIRN_TILE {
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
+  // Where the result goes, and what the epilogue reads, is asked for before the reduction begins: it lies in other rows, and no
+  // processor foresees them.
+  template <bool Write, class U>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
+    if (m.data == nullptr) return;
+    const T* const first = m.data + row * m.stride + s.column;
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
+  }
+
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
     constexpr std::make_index_sequence<Rows * Columns> all{};
     vector sums[Rows * Columns];
+    ask_for<true>(s.whole->c, s, row);
+    ask_for<false>(s.whole->then.addend, s, row);
+    ask_for<false>(s.whole->then.mask, s, row);
     reduce(sums, s, row, lanes, all);
     finish(sums, s, row, lanes, all);
   }
