@@ -4,6 +4,7 @@
 //
 //   inference --weights resume_run/best.safetensors
 //
+// long to compile
 // needs: safetensors
 // test:
 #include <algorithm>

@@ -7,6 +7,7 @@
 //   resume --folder runs/a --epochs 5 --stop-after 300
 //   resume --folder runs/proof --prove 1          three runs: whole, stopped, taken up; and whether the weights are equal
 //
+// long to compile
 // needs: safetensors
 // test: --folder resume_proof --prove 1 --epochs 2 --samples 1000
 #include <cstddef>

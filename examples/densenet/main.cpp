@@ -4,6 +4,7 @@
 // normalised anew: Pleiss and others (Memory-efficient implementation of DenseNets, 2017) traded that memory for time. Here
 // channels lie in one buffer that grows, and what is left to store or to make again are the bottlenecks.
 //
+// long to compile
 // uses: image_training
 // test: --epochs 1 --samples 256 --test 128
 // test: --epochs 1 --samples 128 --test 64 --policy all --communicator loopback

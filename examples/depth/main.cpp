@@ -2,6 +2,7 @@
 // What depth costs: networks of 10 to 1000 equal blocks, each trained for some steps under several checkpoint policies.
 // A table of planned and measured bytes and of time, and a picture of both against depth.
 //
+// long to compile
 // test: --depths 10,30 --steps 2
 // test: --depths 300 --steps 1
 #include <algorithm>

@@ -2,6 +2,7 @@
 // How many machines are worth it? A step is measured on this one; what the gradients cost between many follows from the bucket
 // plan, which is a constant of the type. A table, and a picture of the step's time against the number of machines.
 //
+// long to compile
 // test: --step-ms 20
 // test: --step-ms 20 --most 8 --latency-us 2
 #include <algorithm>

@@ -6,6 +6,7 @@
 // This program trains some epochs, from weights of a file or from its own, and says the loss on the test images before and after.
 // It writes the images as .npy too, so that PyTorch sees the same.
 //
+// long to compile
 // needs: safetensors
 // test: --save pytorch_exchange.safetensors --images pytorch_exchange --epochs 1
 #include <cstddef>

@@ -2,6 +2,7 @@
 // ResNet-20 on CIFAR-10 (He, Zhang, Ren, Sun: Deep residual learning for image recognition, 2015, section 4.2). Where a block has
 // more channels at half the size, its shortcut is a projection: option B of the paper.
 //
+// long to compile
 // uses: image_training
 // test: --epochs 1 --samples 256 --test 128
 // test: --epochs 1 --samples 128 --test 64 --policy all --communicator loopback

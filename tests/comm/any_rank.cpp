@@ -18,6 +18,8 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
+namespace any_rank_tests {
+
 using cairn::any_rank;
 using cairn::injected_fault;
 using cairn::threads;
@@ -253,3 +255,5 @@ TEST_CASE("any_rank: an exception may pass a pending that was not waited for") {
   CHECK_THROWS_WITH_AS(static_cast<void>(rank.broadcast(q, {}, 1)), "loopback: broadcast from rank 1, but the only rank is 0",
                        cairn::input_error);
 }
+
+} // namespace any_rank_tests

@@ -5,6 +5,8 @@
 #include <cairn/comm/call_ring.hpp>
 #include <doctest/doctest.h>
 
+namespace call_ring_tests {
+
 using cairn::detail::call_ring;
 using cairn::detail::rank_call;
 
@@ -113,3 +115,5 @@ TEST_CASE("call_ring: calls match in kind, size and root, not in address") {
   CHECK(exchange.text() == "exchange of 8 bytes");
   CHECK_FALSE(exchange.matches({rank_call::kind::broadcast, 0, nullptr, 8}));
 }
+
+} // namespace call_ring_tests

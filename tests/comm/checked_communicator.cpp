@@ -8,6 +8,8 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_communicator_tests {
+
 using namespace cairn;
 
 namespace {
@@ -47,3 +49,5 @@ TEST_CASE("checked_communicator: the first requirement that does not hold") {
   using checked = detail::checked_communicator<threads::rank>;
   static_assert(checked::right<checked>());
 }
+
+} // namespace checked_communicator_tests

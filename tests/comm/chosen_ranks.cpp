@@ -10,6 +10,8 @@
 #include <cairn/comm/chosen_ranks.hpp>
 #include <doctest/doctest.h>
 
+namespace chosen_ranks_tests {
+
 using cairn::any_rank;
 using cairn::chosen_ranks;
 using cairn::launch;
@@ -178,3 +180,5 @@ TEST_CASE("chosen_ranks: what a body throws comes out, and a rank that leaves en
   }),
                   cairn::rank_lost);
 }
+
+} // namespace chosen_ranks_tests

@@ -8,6 +8,8 @@
 #include <cairn/comm/communicator.hpp>
 #include <doctest/doctest.h>
 
+namespace communicator_tests {
+
 namespace {
 
 // The least that a user has to write.
@@ -105,3 +107,5 @@ TEST_CASE("communicator: all ranks share a machine, unless it says how many do")
   CHECK(cairn::detail::ranks_here(own_communicator{}) == 1);
   CHECK(cairn::detail::ranks_here(of_two_machines{}) == 2);
 }
+
+} // namespace communicator_tests

@@ -14,6 +14,8 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
+namespace exchange_tests {
+
 using namespace cairn;
 using namespace std::chrono_literals;
 
@@ -169,3 +171,5 @@ TEST_CASE("exchange: what a communicator does not have is not asked for") {
   CHECK(comm.reserved == 100);
   CHECK(comm.checks == 1);
 }
+
+} // namespace exchange_tests

@@ -12,6 +12,8 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
+namespace fault_injecting_tests {
+
 using cairn::injected_fault;
 using cairn::threads;
 using namespace std::chrono_literals;
@@ -119,3 +121,5 @@ TEST_CASE("fault_injecting: an exchange is a call that fails like the others") {
   exchange(later);
   CHECK_THROWS_AS(later.check(), cairn::rank_lost);
 }
+
+} // namespace fault_injecting_tests

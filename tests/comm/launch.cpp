@@ -8,6 +8,8 @@
 #include <cairn/comm/launch.hpp>
 #include <doctest/doctest.h>
 
+namespace launch_tests {
+
 using cairn::launch;
 using cairn::launcher;
 
@@ -354,3 +356,5 @@ TEST_CASE("launch: one process of several says its rank before what it has to sa
   CHECK(launch{}.speaker().empty());
   CHECK(launch{.rank = 2, .size = 4}.speaker() == "rank 2 of 4: ");
 }
+
+} // namespace launch_tests

@@ -5,6 +5,8 @@
 #include <cairn/comm/launch_variables.hpp>
 #include <doctest/doctest.h>
 
+namespace launch_variables_tests {
+
 using namespace cairn;
 using detail::launch_claims;
 using detail::launch_field;
@@ -75,3 +77,5 @@ TEST_CASE("launch_variables: every launcher has a name") {
   CHECK(launcher_name(launcher::pmi) == "PMI");
   CHECK(launcher_name(launcher::slurm) == "Slurm");
 }
+
+} // namespace launch_variables_tests

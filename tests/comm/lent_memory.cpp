@@ -9,6 +9,8 @@
 #include <cairn/comm/loopback.hpp>
 #include <doctest/doctest.h>
 
+namespace lent_memory_tests {
+
 using namespace cairn;
 
 TEST_CASE("lent memory keeps its owner for as long as it lives") {
@@ -42,3 +44,5 @@ TEST_CASE("what a communicator lends is asked of it, and of the one within anoth
     CHECK(detail::ask_for_memory(around, 8).size() == 0);
   });
 }
+
+} // namespace lent_memory_tests

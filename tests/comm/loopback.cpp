@@ -17,6 +17,8 @@
 #include <unistd.h>
 #endif
 
+namespace loopback_tests {
+
 namespace {
 struct any_queue {};
 } // namespace
@@ -117,3 +119,5 @@ TEST_CASE("loopback: a debug build stops at a pending that was never waited for"
   CHECK(WTERMSIG(status) == SIGABRT);
 }
 #endif
+
+} // namespace loopback_tests

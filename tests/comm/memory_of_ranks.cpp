@@ -9,6 +9,8 @@
 #include <cairn/comm/threads.hpp>
 #include <doctest/doctest.h>
 
+namespace memory_of_ranks_tests {
+
 using namespace cairn;
 using cairn::detail::memory_of_ranks;
 
@@ -47,3 +49,5 @@ TEST_CASE("where one rank cannot reach another's block, no rank has any") {
     CHECK(memory_of_ranks::join(static_cast<std::size_t>(rank.rank()), 3, 1000, 0, exchange) == nullptr);
   });
 }
+
+} // namespace memory_of_ranks_tests

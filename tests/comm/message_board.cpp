@@ -8,6 +8,8 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
+namespace message_board_tests {
+
 using namespace cairn;
 using detail::message_board;
 using detail::rank_call;
@@ -50,3 +52,5 @@ TEST_CASE("the first failure of a board wins, and each kind is an error of its o
   CHECK_THROWS_AS(failed(kind::late), deadline_error);
   CHECK_THROWS_AS(failed(kind::different), input_error);
 }
+
+} // namespace message_board_tests

@@ -13,6 +13,8 @@
 
 #include "fake_wire.hpp"
 
+namespace message_call_tests {
+
 using namespace cairn;
 using detail::rank_call;
 using testing::wire;
@@ -208,3 +210,5 @@ TEST_CASE("what was reserved is enough: a call of that size allocates nothing of
   }
   REQUIRE(job.run());
 }
+
+} // namespace message_call_tests

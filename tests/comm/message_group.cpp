@@ -10,6 +10,8 @@
 
 #include "fake_wire.hpp"
 
+namespace message_group_tests {
+
 using namespace cairn;
 using namespace std::chrono_literals;
 using testing::wire;
@@ -43,3 +45,5 @@ TEST_CASE("a job that does not begin is a deadline_error, and its thread is left
   *goes_on = true;
   while (!*gone) std::this_thread::sleep_for(1ms);
 }
+
+} // namespace message_group_tests

@@ -10,6 +10,8 @@
 
 #include "fake_wire.hpp"
 
+namespace message_news_tests {
+
 using namespace cairn;
 using detail::rank_news;
 using testing::wire;
@@ -59,3 +61,5 @@ TEST_CASE("what is no news is an error that names its sender") {
       }(),
       doctest::Contains("rank 0 sent 1 bytes of news"), error);
 }
+
+} // namespace message_news_tests

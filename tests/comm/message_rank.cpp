@@ -22,6 +22,8 @@
 #include "mixed_calls.hpp"
 #include "wired_ranks.hpp"
 
+namespace message_rank_tests {
+
 using namespace cairn;
 using namespace std::chrono_literals;
 using testing::mixed_calls;
@@ -326,3 +328,5 @@ TEST_CASE("memory is set aside when it is asked for") {
     CHECK(span[5000] == 3);
   })));
 }
+
+} // namespace message_rank_tests

@@ -14,6 +14,8 @@
 
 #include "wired_ranks.hpp"
 
+namespace message_run_tests {
+
 using namespace cairn;
 using testing::near_queue;
 using testing::wire;
@@ -85,3 +87,5 @@ TEST_CASE("two ranks that throw each say so themselves") {
   CHECK(thrown[0] == "wire: rank 0 of 2 threw: rank 0 has no data");
   CHECK(thrown[1] == "wire: rank 1 of 2 threw: rank 1 has no data");
 }
+
+} // namespace message_run_tests

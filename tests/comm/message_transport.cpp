@@ -9,6 +9,8 @@
 
 #include "fake_wire.hpp"
 
+namespace message_transport_tests {
+
 using namespace cairn::detail;
 using testing::wire;
 using testing::wire_transport;
@@ -46,3 +48,5 @@ TEST_CASE("the wire of the tests keeps a transport's promises") {
   CHECK(a.finished(sent, over) == 2);
   CHECK_FALSE(a.is_open(sent[0]));
 }
+
+} // namespace message_transport_tests

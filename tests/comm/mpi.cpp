@@ -16,6 +16,8 @@
 #include "mixed_calls.hpp"
 #include "started_mpi.hpp"
 
+namespace mpi_tests {
+
 using namespace cairn;
 using namespace std::chrono_literals;
 using testing::mixed_calls;
@@ -139,3 +141,5 @@ TEST_CASE("mpi: options that mean nothing are refused") {
   CHECK_THROWS_WITH_AS(mpi({.max_in_flight = 0}), "mpi: max_in_flight is 0, but must be 1 or more", input_error);
   CHECK_THROWS_AS(mpi({.message_bytes = 63}), input_error);
 }
+
+} // namespace mpi_tests

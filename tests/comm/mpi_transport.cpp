@@ -12,6 +12,8 @@
 
 #include "started_mpi.hpp"
 
+namespace mpi_transport_tests {
+
 using namespace cairn;
 using detail::finished_request;
 using detail::mpi_transport;
@@ -77,3 +79,5 @@ TEST_CASE("mpi_transport: processes that another launcher has started are strang
   CHECK_THROWS_WITH_AS(mpi_transport(1000, told(ranks_of_mpi() + 1)),
                        doctest::Contains(("torchrun has started, found " + size).c_str()), input_error);
 }
+
+} // namespace mpi_transport_tests

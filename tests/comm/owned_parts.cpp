@@ -5,6 +5,8 @@
 #include <cairn/comm/owned_parts.hpp>
 #include <doctest/doctest.h>
 
+namespace owned_parts_tests {
+
 using cairn::detail::owned_parts;
 
 TEST_CASE("parts cover a span once, in order of their owners, and begin at lines") {
@@ -54,3 +56,5 @@ TEST_CASE("each rank owns about its share") {
   static_assert(owned_parts::most_bytes(4'000'000, 4) <= 1'000'128);
   static_assert(owned_parts::most_bytes(100, 4) == 100);
 }
+
+} // namespace owned_parts_tests

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace shared_memory_tests {
+
 using cairn::detail::shared_memory;
 
 TEST_CASE("memory is shared with a process that is told where it is") {
@@ -55,3 +57,5 @@ TEST_CASE("what is not the memory that was told is not opened") {
   CHECK(own.data() != nullptr);
 }
 #endif
+
+} // namespace shared_memory_tests

@@ -8,6 +8,8 @@
 #include <cairn/core/random.hpp>
 #include <doctest/doctest.h>
 
+namespace sum_of_ranks_tests {
+
 namespace {
 
 // Numbers of very different sizes: another order of summation gives other bits.
@@ -56,3 +58,5 @@ TEST_CASE("sum_of_ranks: a part of the spans is all that is touched") {
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t i = 0; i < 300; ++i) CHECK(spans[r][i] == (i >= 101 && i < 227 ? expected[i] : before[r][i]));
 }
+
+} // namespace sum_of_ranks_tests

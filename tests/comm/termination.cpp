@@ -8,6 +8,8 @@
 
 #include "../train/default_signals.hpp"
 
+namespace termination_tests {
+
 using namespace cairn;
 
 TEST_CASE("SIGTERM is noted and rings the bell, and the default comes back") {
@@ -40,3 +42,5 @@ TEST_CASE("SIGTERM is left alone where the program handles it") {
   }
   ::sem_destroy(&bell);
 }
+
+} // namespace termination_tests

@@ -11,6 +11,8 @@
 #include <cairn/comm/thread_group.hpp>
 #include <doctest/doctest.h>
 
+namespace thread_group_tests {
+
 using cairn::detail::rank_call;
 using cairn::detail::thread_group;
 using namespace std::chrono_literals;
@@ -174,3 +176,5 @@ TEST_CASE("thread_group: check tells why the group has failed") {
                        "threads: rank 0 of 2, call 1, all_reduce of 10 float: it was not done, because rank 1 threw: disk full",
                        cairn::rank_lost);
 }
+
+} // namespace thread_group_tests

@@ -180,9 +180,9 @@ TEST_CASE("threads: a rank that throws is the reason that all others are given")
   for (const int guilty : {0, 1, 2})
     for (const int calls_before : {0, 1, 5}) {
       std::atomic<int> told{0};
-      const auto begin = std::chrono::steady_clock::now();
+      // A wait for the deadline would be stopped as a test that hangs.
       const auto run = [&] {
-        threads{3}.run([&](threads::rank& rank) {
+        threads{3, {.deadline = 1h}}.run([&](threads::rank& rank) {
           any_queue queue;
           std::vector<float> values(70'000);
           for (int call = 0; call < calls_before; ++call) rank.all_reduce(queue, values).wait(queue);
@@ -197,7 +197,6 @@ TEST_CASE("threads: a rank that throws is the reason that all others are given")
       };
       contains(thrown_by<rank_lost>(run), "threads: rank " + std::to_string(guilty) + " of 3 threw: disk full");
       CHECK(told == 2);
-      CHECK(std::chrono::steady_clock::now() - begin < 10s);
     }
 }
 

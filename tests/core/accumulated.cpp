@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace accumulated_tests {
+
 using namespace cairn;
 
 // As somebody would add a type of few bits.
@@ -23,3 +25,5 @@ TEST_CASE("accumulated: float and double are their own, a type of one's own says
   static_assert(floating_element<float> && floating_element<narrow> && !floating_element<int>);
   static_assert(detail::narrow_element<narrow> && !detail::narrow_element<double> && !detail::narrow_element<int>);
 }
+
+} // namespace accumulated_tests

@@ -5,6 +5,8 @@
 
 #include "every_pattern.hpp"
 
+namespace bfloat16_tests {
+
 using cairn::bfloat16;
 
 TEST_CASE("bfloat16: every pattern becomes float and comes back, and what lies between is rounded to the nearest, ties to even") {
@@ -19,3 +21,5 @@ TEST_CASE("bfloat16: a double is rounded once, not to float and then again") {
   CHECK(static_cast<double>(bfloat16(above)) == 1 + 0x1p-7);
   CHECK(static_cast<double>(bfloat16(static_cast<float>(above))) == 1);
 }
+
+} // namespace bfloat16_tests

@@ -3,6 +3,8 @@
 
 #include <cairn/core/config.hpp>
 
+namespace config_tests {
+
 // A user writes `#if CAIRN_X86`, `#if CAIRN_WITH_BLAS` and `#if CAIRN_WITH_MPI`: each has a value in every build.
 TEST_CASE("config defines every macro with a value") {
   CHECK((CAIRN_X86 == 0 || CAIRN_X86 == 1));
@@ -47,3 +49,5 @@ TEST_CASE("config's loop of four turns goes round four times") {
   for (int i = 0; i < 4; ++i) turns += i;
   CHECK(turns == 6);
 }
+
+} // namespace config_tests

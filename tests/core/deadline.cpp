@@ -5,6 +5,8 @@
 
 #include <cairn/core/deadline.hpp>
 
+namespace deadline_tests {
+
 using namespace cairn;
 using namespace std::chrono_literals;
 
@@ -47,3 +49,5 @@ TEST_CASE("the longest deadline is far away, and a negative one is over") {
   CHECK(left_of(milliseconds::min()) == 0ns);
   CHECK(left_of(-1ms) == 0ns);
 }
+
+} // namespace deadline_tests

@@ -4,6 +4,8 @@
 #include <cairn/core/element.hpp>
 #include <doctest/doctest.h>
 
+namespace element_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -16,10 +18,14 @@ struct half {
 
 } // namespace
 
+} // namespace element_tests
+
 template <>
-struct cairn::detail::accumulated_as<half> {
+struct cairn::detail::accumulated_as<element_tests::half> {
   using type = float;
 };
+
+namespace element_tests {
 
 TEST_CASE("element: sums are kept in the same type, unless that is too short") {
   static_assert(std::is_same_v<accumulated<float>, float> && std::is_same_v<accumulated<double>, double>);
@@ -32,3 +38,5 @@ TEST_CASE("element: how many bytes each kind has is a matter of the network's T"
   static_assert(sizes_of<double>[element::int32] == 4);
   CHECK(sizes_of<half>[element::int32] == 4);
 }
+
+} // namespace element_tests

@@ -6,6 +6,8 @@
 
 #include <cairn/core/error.hpp>
 
+namespace error_tests {
+
 TEST_CASE("error is caught as a std::runtime_error and keeps its text") {
   std::string text;
   try {
@@ -21,3 +23,5 @@ TEST_CASE_TEMPLATE("each kind of error can be caught by itself, and as an error 
   CHECK_THROWS_AS(throw Kind("x"), Kind);
   CHECK_THROWS_WITH_AS(throw Kind("expected 2 rows, found 3"), "expected 2 rows, found 3", cairn::error);
 }
+
+} // namespace error_tests

@@ -5,6 +5,8 @@
 
 #include "every_pattern.hpp"
 
+namespace float16_tests {
+
 using cairn::float16;
 
 TEST_CASE("float16: every pattern becomes float and comes back, and what lies between is rounded to the nearest, ties to even") {
@@ -20,3 +22,5 @@ TEST_CASE("float16: its numbers are those of IEEE 754 binary16") {
   CHECK(static_cast<float>(float16::from_bits(0x8001)) == -0x1p-24F);
   CHECK(static_cast<float>(float16::from_bits(0x3555)) == 0.333251953125F);
 }
+
+} // namespace float16_tests

@@ -2,6 +2,8 @@
 #include <cairn/core/fraction.hpp>
 #include <doctest/doctest.h>
 
+namespace fraction_tests {
+
 using namespace cairn;
 
 TEST_CASE("fraction: a number as a template argument") {
@@ -10,3 +12,5 @@ TEST_CASE("fraction: a number as a template argument") {
   const double third = fraction{1, 3};
   CHECK(third == 1.0 / 3);
 }
+
+} // namespace fraction_tests

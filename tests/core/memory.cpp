@@ -3,6 +3,8 @@
 
 #include <cairn/core/memory.hpp>
 
+namespace memory_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -19,3 +21,5 @@ TEST_CASE("byte literals are powers of 1024") {
   static_assert(3_MiB == 3 * 1024 * 1024);
   static_assert(2_GiB == std::size_t{2} * 1024 * 1024 * 1024);
 }
+
+} // namespace memory_tests

@@ -5,6 +5,8 @@
 
 #include <cairn/core/pack.hpp>
 
+namespace pack_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -24,3 +26,5 @@ TEST_CASE("a pack may hold one type twice, types without objects, and nothing") 
   static_assert(std::is_same_v<pack_element<3, twice>, void>);
   static_assert(pack<>::size == 0);
 }
+
+} // namespace pack_tests

@@ -4,6 +4,8 @@
 #include <cairn/core/plain_array.hpp>
 #include <doctest/doctest.h>
 
+namespace plain_array_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -40,3 +42,5 @@ TEST_CASE("a capacity known at run time stays so with more room") {
   static_assert(plus(3, 2) == 5);
   static_assert(plus(at_run_time, 2) == at_run_time);
 }
+
+} // namespace plain_array_tests

@@ -9,6 +9,8 @@
 
 #include <cairn/core/random.hpp>
 
+namespace random_tests {
+
 using namespace cairn;
 
 // The known answers that the authors of Philox publish for Philox4x32-10, written with our names for the counter.
@@ -55,3 +57,5 @@ TEST_CASE_TEMPLATE("random_uniform lies from 0 to below 1, with mean 1/2 and var
   CHECK(std::abs(mean - 0.5) < 0.004); // more than four standard deviations of the mean
   CHECK(std::abs(squares / count - mean * mean - 1.0 / 12) < 0.002);
 }
+
+} // namespace random_tests

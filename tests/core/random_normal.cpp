@@ -6,6 +6,8 @@
 
 #include <cairn/core/random_normal.hpp>
 
+namespace random_normal_tests {
+
 using namespace cairn;
 
 TEST_CASE("fill_normal has the moments and the tails of a normal distribution") {
@@ -72,3 +74,5 @@ TEST_CASE("a truncated normal number is a normal one that is not beyond 2") {
   CHECK(random_truncated_normal<float>(random_key{.seed = 3}, 77) ==
         static_cast<float>(random_truncated_normal<double>(random_key{.seed = 3}, 77)));
 }
+
+} // namespace random_normal_tests

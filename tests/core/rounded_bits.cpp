@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace rounded_bits_tests {
+
 using cairn::detail::rounded_bits;
 
 TEST_CASE("rounded_bits: a constant expression, for both formats") {
@@ -19,3 +21,5 @@ TEST_CASE("rounded_bits: NaN keeps its sign and the upper bits of its payload, a
   CHECK(rounded_bits<5>(-std::numeric_limits<double>::quiet_NaN()) == 0xFE00);
   CHECK(rounded_bits<5>(__builtin_bit_cast(double, 0x7FFA800000000000ULL)) == 0x7EA0);
 }
+
+} // namespace rounded_bits_tests

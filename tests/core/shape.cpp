@@ -3,6 +3,8 @@
 
 #include <cairn/core/shape.hpp>
 
+namespace shape_tests {
+
 using namespace cairn;
 
 TEST_CASE("size is the product of the extents, and 1 for a single number") {
@@ -34,3 +36,5 @@ TEST_CASE("push_back adds the innermost extent") {
   s[0] = 3;
   CHECK(s == dims<3, 7>::value);
 }
+
+} // namespace shape_tests

@@ -4,6 +4,8 @@
 #include <cairn/core/tensor.hpp>
 #include <doctest/doctest.h>
 
+namespace tensor_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -76,3 +78,5 @@ TEST_CASE("arguments: what a layer takes, and the constants of the network") {
                 !in.has_constant(2, in[0]));
   CHECK(in.has_constant(1, tensor{3}.of(element::int32)));
 }
+
+} // namespace tensor_tests

@@ -4,6 +4,8 @@
 #include <cairn/core/tensor_types.hpp>
 #include <doctest/doctest.h>
 
+namespace tensor_types_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -58,3 +60,5 @@ TEST_CASE("tensor_types: a value becomes a type, and back") {
   static_assert(value_of_type<several>::tensors == several::tensors && value_of_type<several>::constants == several::constants);
   CHECK(value_of_type<dims<6>>::constants.size() == 0);
 }
+
+} // namespace tensor_types_tests

@@ -8,6 +8,8 @@
 #include <cairn/core/tensors.hpp>
 #include <doctest/doctest.h>
 
+namespace tensors_tests {
+
 using namespace cairn;
 
 TEST_CASE("tensors: where each begins in its block, or null if it is not there") {
@@ -56,3 +58,5 @@ TEST_CASE("tensors: one tensor is a list by itself") {
   CHECK(one[1] == nullptr);
   CHECK(!bool(detail::one_tensor<const float>(nullptr)));
 }
+
+} // namespace tensors_tests

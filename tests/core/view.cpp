@@ -8,6 +8,8 @@
 
 #include <cairn/core/view.hpp>
 
+namespace view_tests {
+
 using namespace cairn;
 
 TEST_CASE("matrix reads and writes somebody else's memory") {
@@ -69,3 +71,5 @@ TEST_CASE("an empty tensor_view has no elements") {
   CHECK(tensor_view<int>(&number, 0, shape{4}).empty());
   CHECK_FALSE(tensor_view<int>(&number, 1, shape{}).empty()); // a sample of rank 0 is one number
 }
+
+} // namespace view_tests

@@ -8,6 +8,8 @@
 #include <cairn/data/checksum.hpp>
 #include <doctest/doctest.h>
 
+namespace checksum_tests {
+
 using namespace cairn::detail;
 
 TEST_CASE("checksum: it sees every bit, and where it is") {
@@ -42,3 +44,5 @@ TEST_CASE("checksum: in pieces as in one") {
   pieces.add(std::span{bits}.subspan(704));
   CHECK(pieces.value() == quick_checksum(bits));
 }
+
+} // namespace checksum_tests

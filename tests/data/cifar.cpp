@@ -15,6 +15,8 @@
 
 #include "folder.hpp"
 
+namespace cifar_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -220,3 +222,5 @@ TEST_CASE("the real CIFAR-10, where CAIRN_DATA says it is") {
     CHECK(squares / count == doctest::Approx(scale.mean * scale.mean + scale.deviation * scale.deviation).epsilon(0.02));
   }
 }
+
+} // namespace cifar_tests

@@ -16,6 +16,8 @@
 #include <cairn/data/sequential_sampler.hpp>
 #include <cairn/data/transform.hpp>
 
+namespace compose_tests {
+
 using namespace cairn;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE("a sample is cropped and flipped independently, all ways to do both ar
   for (std::uint64_t epoch = 0; epoch < 700; ++epoch) seen.insert(pictures(data, {.prefetch = 0}, {epoch, 0}));
   CHECK(seen.size() == 50); // 25 places, mirrored or not; that one of 50 is never seen has a chance of 50 (49/50)^700 < 4e-5
 }
+
+} // namespace compose_tests

@@ -5,6 +5,8 @@
 #include <cairn/data/crc32c.hpp>
 #include <doctest/doctest.h>
 
+namespace crc32c_tests {
+
 using namespace cairn::detail;
 
 TEST_CASE("crc32c: the check value of the polynomial, and the examples of RFC 3720") {
@@ -33,3 +35,5 @@ TEST_CASE("crc32c: masked, as records have it") {
   CHECK(masked_crc32c(std::string("\x18\0\0\0\0\0\0\0", 8)) == 0x224B7FA3U);
   static_assert(masked_crc32c("123456789") == ((0xE3069283U >> 15U | 0xE3069283U << 17U) + 0xA282EAD8U));
 }
+
+} // namespace crc32c_tests

@@ -7,6 +7,8 @@
 
 #include <cairn/data/dataset.hpp>
 
+namespace dataset_tests {
+
 using namespace cairn;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("a dataset of several inputs has a shape and a span for each") {
   static_assert(!dataset<of_two_with_one_shape> && !detail::answers_shapes<of_two_with_one_shape>);
   static_assert(!dataset<of_two_with_one_read> && !detail::reads_samples<of_two_with_one_read>);
 }
+
+} // namespace dataset_tests

@@ -8,6 +8,8 @@
 
 #include <cairn/data/distributed_sampler.hpp>
 
+namespace distributed_sampler_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -114,3 +116,5 @@ TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch"
   CHECK_THROWS_WITH_AS(sampler(0, 1, -1), doctest::Contains("expected an epoch of 0 or more, found -1"), input_error);
   CHECK_THROWS_AS((sampler(spot{2, 2}, 0)), input_error);
 }
+
+} // namespace distributed_sampler_tests

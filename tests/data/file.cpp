@@ -9,6 +9,8 @@
 
 #include "folder.hpp"
 
+namespace file_tests {
+
 using namespace cairn;
 
 TEST_CASE("a file is replaced as a whole and nothing stays beside it") {
@@ -40,3 +42,5 @@ TEST_CASE("a write that fails names the file and leaves nothing behind") {
   CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "taken", "x"), doctest::Contains("cannot replace"), file_error);
   CHECK(here.files() == 1);
 }
+
+} // namespace file_tests

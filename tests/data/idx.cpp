@@ -14,6 +14,8 @@
 #include <cairn/core/random.hpp>
 #include <cairn/data/idx.hpp>
 
+namespace idx_tests {
+
 using namespace cairn;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_CASE("a damaged IDX file is refused or read whole, whatever the damage") {
   CHECK(refused > static_cast<int>(rounds / 2));
   CHECK(refused < static_cast<int>(rounds));
 }
+
+} // namespace idx_tests

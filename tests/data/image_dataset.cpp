@@ -8,6 +8,8 @@
 #include <cairn/data/dataset.hpp>
 #include <cairn/data/image_dataset.hpp>
 
+namespace image_dataset_tests {
+
 using namespace cairn;
 
 static_assert(dataset<image_dataset<float>>);
@@ -75,3 +77,5 @@ TEST_CASE("image_dataset throws for pixels that do not fit the labels") {
   CHECK_THROWS_WITH_AS(set(shape{1}, {1}, {0}, {.mean = 0, .deviation = 0}), doctest::Contains("positive deviation"),
                        input_error);
 }
+
+} // namespace image_dataset_tests

@@ -7,6 +7,8 @@
 
 #include <cairn/data/input_types.hpp>
 
+namespace input_types_tests {
+
 using namespace cairn;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE("the last of several types is that of the targets") {
   static_assert(std::is_same_v<two, input_types<float, double>>);
   CHECK(detail::inputs_of<two>::count == 2);
 }
+
+} // namespace input_types_tests

@@ -331,8 +331,8 @@ TEST_CASE("a user's own order is told the epoch") {
 TEST_CASE("a loop inside a loop over one loader ends the outer one with an error, at once") {
   const counted data{.samples = 40};
   for (const std::size_t prefetch : {0U, 2U}) {
-    loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch}};
-    const auto before = std::chrono::steady_clock::now();
+    // A wait for the deadline would be stopped as a test that hangs.
+    loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch, .deadline = 1h}};
     int outer = 0, inner = 0;
     const auto nested = [&] {
       for (const auto& one : batches) {
@@ -347,8 +347,7 @@ TEST_CASE("a loop inside a loop over one loader ends the outer one with an error
     CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"), error);
     CHECK(outer == 1);
     CHECK(inner == 5);
-    CHECK(std::chrono::steady_clock::now() - before < 10s); // the deadline is a minute
-    CHECK(all_of(batches).size() == 5 + 40 * 3);            // the loader is as good as new
+    CHECK(all_of(batches).size() == 5 + 40 * 3); // the loader is as good as new
   }
 }
 
@@ -467,8 +466,7 @@ TEST_CASE("what the dataset throws comes out where its batch would have") {
 }
 
 TEST_CASE("leaving the loop early stops the thread soon") {
-  const counted data{.samples = 100000, .pause = 1ms};
-  const auto before = std::chrono::steady_clock::now();
+  const counted data{.samples = 4'000'000, .pause = 1ms}; // all of one loader would take an hour: a test that hangs
   for (int round = 0; round < 3; ++round)
     for (const auto& [inputs, labels] : loader{data, sequential_sampler{}, batch<5>{}, {.prefetch = 8}}) {
       CHECK(labels[0] == 0);
@@ -483,7 +481,6 @@ TEST_CASE("leaving the loop early stops the thread soon") {
       CHECK(labels[0] == 0);
       break;
     }
-  CHECK(std::chrono::steady_clock::now() - before < 10s); // all of one loader would take 100 s
 }
 
 TEST_CASE("an epoch that is begun while another is under way is whole") {

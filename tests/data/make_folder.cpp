@@ -8,6 +8,8 @@
 
 #include "folder.hpp"
 
+namespace make_folder_tests {
+
 using namespace cairn;
 
 TEST_CASE("make_folder: it makes what is missing, and leaves what is there") {
@@ -28,3 +30,5 @@ TEST_CASE("make_folder: a file in the way is named") {
   CHECK_THROWS_WITH_AS(detail::make_folder(here.path / "a"), doctest::Contains("found a file of that name"), file_error);
   CHECK_THROWS_WITH_AS(detail::make_folder("/proc/cairn/a"), doctest::Contains("'/proc/cairn' of '/proc/cairn/a'"), file_error);
 }
+
+} // namespace make_folder_tests

@@ -8,6 +8,8 @@
 
 #include <cairn/data/minibatch.hpp>
 
+namespace minibatch_tests {
+
 using namespace cairn;
 
 TEST_CASE("a batch buffer begins at an aligned address and is zero") {
@@ -60,3 +62,5 @@ TEST_CASE("a batch larger than the memory is an error that says how large, and n
   refused(half, {256, 1}, "samples of shape (256, 1), 4398046511104 bytes; check the dataset's shapes");
   CHECK(buffer(half, {shape{half, 0}}, 0).view(2).inputs.empty());
 }
+
+} // namespace minibatch_tests

@@ -11,6 +11,8 @@
 
 #include <cairn/data/mnist.hpp>
 
+namespace mnist_tests {
+
 using namespace cairn;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("the real MNIST, where CAIRN_DATA says it is") {
   for (const std::uint8_t pixel : digits.train.pixels()) sum += pixel;
   CHECK(sum / 255 / static_cast<double>(digits.train.pixels().size()) == doctest::Approx(0.1307).epsilon(0.03));
 }
+
+} // namespace mnist_tests

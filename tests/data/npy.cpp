@@ -12,6 +12,8 @@
 
 #include "folder.hpp"
 
+namespace npy_tests {
+
 using namespace cairn;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("npy: a file that is not one is refused in words") {
   const std::string whole = header_of(right) + eight;
   for (std::size_t cut = 0; cut < whole.size(); ++cut) CHECK(said_of(whole.substr(0, cut)) != "");
 }
+
+} // namespace npy_tests

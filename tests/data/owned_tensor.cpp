@@ -7,6 +7,8 @@
 
 #include <cairn/data/owned_tensor.hpp>
 
+namespace owned_tensor_tests {
+
 using namespace cairn;
 
 TEST_CASE("owned_tensor: it is read like a view of its own memory, and moves") {
@@ -32,3 +34,5 @@ TEST_CASE("owned_tensor: a temporary one gives no view") {
   static_assert(!std::is_convertible_v<owned_tensor<float>, tensor_view<const float>>);
   static_assert(!std::is_copy_constructible_v<owned_tensor<float>>);
 }
+
+} // namespace owned_tensor_tests

@@ -8,6 +8,8 @@
 
 #include <cairn/data/permutation.hpp>
 
+namespace permutation_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -62,3 +64,5 @@ TEST_CASE("random_below is the upper half of a 128-bit product") {
   CHECK(random_below(~std::uint64_t{0}, ~std::uint64_t{0}) == ~std::uint64_t{0} - 1);
   CHECK(random_below(0x123456789ABCDEF0U, 0xFEDCBA9876543210U) == 0x121FA00AD77D7422U);
 }
+
+} // namespace permutation_tests

@@ -5,6 +5,8 @@
 
 #include <cairn/data/pixel_value.hpp>
 
+namespace pixel_value_tests {
+
 using namespace cairn;
 
 TEST_CASE("pixel_value is one number for all channels, or one for each") {
@@ -30,3 +32,5 @@ TEST_CASE("pixel_value throws for other channels than an image has") {
                        doctest::Contains("one for each of the 3 channels of an image, found 2; take the black()"), input_error);
   CHECK_THROWS_AS(pixel_value(std::vector<double>{}), input_error);
 }
+
+} // namespace pixel_value_tests

@@ -10,6 +10,8 @@
 #include <cairn/data/random_crop.hpp>
 #include <cairn/data/transform.hpp>
 
+namespace random_crop_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -77,3 +79,5 @@ TEST_CASE("random_crop throws for what is no image, and for a fill of other chan
   CHECK_THROWS_WITH_AS(two(std::span<float>(numbers), shape{2, 2, 3}, random_key{}), doctest::Contains("the 3 channels"),
                        input_error);
 }
+
+} // namespace random_crop_tests

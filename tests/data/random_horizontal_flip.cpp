@@ -10,6 +10,8 @@
 #include <cairn/data/random_horizontal_flip.hpp>
 #include <cairn/data/transform.hpp>
 
+namespace random_horizontal_flip_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -71,3 +73,5 @@ TEST_CASE("random_horizontal_flip throws for what is no image, and for what is n
     CHECK_THROWS_WITH_AS(random_horizontal_flip{wrong}(std::span<float>(numbers), shape{2, 2}, random_key{}),
                          doctest::Contains("expected a probability from 0 to 1"), input_error);
 }
+
+} // namespace random_horizontal_flip_tests

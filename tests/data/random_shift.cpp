@@ -9,6 +9,8 @@
 #include <cairn/data/random_shift.hpp>
 #include <cairn/data/transform.hpp>
 
+namespace random_shift_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -96,3 +98,5 @@ TEST_CASE("random_shift throws for what is no image") {
   CHECK_THROWS_WITH_AS(random_shift{}(std::span<float>(numbers), shape{4}, random_key{}),
                        doctest::Contains("found samples of rank 1"), input_error);
 }
+
+} // namespace random_shift_tests

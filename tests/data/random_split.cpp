@@ -9,6 +9,8 @@
 #include <cairn/data/random_split.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
+namespace random_split_tests {
+
 using namespace cairn;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("random_split refuses lengths and shares that are not those of the dat
   CHECK_THROWS_WITH_AS(random_split(data, {0.5, 0.4}), doctest::Contains("shares whose sum is 1, found 0.9"), input_error);
   CHECK_THROWS_WITH_AS(random_split(data, {1.5, -0.5}), doctest::Contains("found 1.5"), input_error);
 }
+
+} // namespace random_split_tests

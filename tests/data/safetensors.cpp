@@ -16,6 +16,8 @@
 
 #include "folder.hpp"
 
+namespace safetensors_tests {
+
 using namespace cairn;
 
 namespace {
@@ -191,3 +193,5 @@ TEST_CASE("safetensors: what cannot be written is refused, and the old file stay
   CHECK(contents(path) == "old");
   CHECK_THROWS_AS(write_safetensors(here.path / "no" / "a", {}), file_error);
 }
+
+} // namespace safetensors_tests

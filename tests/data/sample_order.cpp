@@ -8,6 +8,8 @@
 #include <cairn/data/sample_order.hpp>
 #include <cairn/data/sequential_sampler.hpp>
 
+namespace sample_order_tests {
+
 using namespace cairn;
 
 namespace {
@@ -60,3 +62,5 @@ TEST_CASE("a place is one of its ranks") {
   CHECK_THROWS_WITH_AS(detail::checked_share(-1, 4, "mine"), doctest::Contains("expected a rank of 0 or more, found -1"),
                        input_error);
 }
+
+} // namespace sample_order_tests

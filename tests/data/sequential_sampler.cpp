@@ -5,6 +5,8 @@
 
 #include <cairn/data/sequential_sampler.hpp>
 
+namespace sequential_sampler_tests {
+
 TEST_CASE("sequential_sampler reads everything from the first to the last") {
   const cairn::sequential_sampler order;
   std::vector<std::size_t> indices{9, 9};
@@ -16,3 +18,5 @@ TEST_CASE("sequential_sampler reads everything from the first to the last") {
   order.order(0, 0, indices);
   CHECK(indices.empty());
 }
+
+} // namespace sequential_sampler_tests

@@ -10,6 +10,8 @@
 #include <cairn/data/subset.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
+namespace subset_tests {
+
 using namespace cairn;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("a subset refuses what its dataset does not have, and a temporary data
   static_assert(std::is_constructible_v<subset<tens>, const tens&, std::vector<std::size_t>>);
   static_assert(!std::is_constructible_v<subset<tens>, tens, std::vector<std::size_t>>);
 }
+
+} // namespace subset_tests

@@ -11,6 +11,8 @@
 #include <cairn/data/dataset.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
+namespace tensor_dataset_tests {
+
 using namespace cairn;
 
 static_assert(dataset<tensor_dataset<float, int>>);
@@ -101,3 +103,5 @@ TEST_CASE("tensor_dataset and view_dataset name the input whose length does not 
   CHECK_THROWS_WITH_AS((view_dataset{one, none, one}), doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
                        input_error);
 }
+
+} // namespace tensor_dataset_tests

@@ -9,6 +9,8 @@
 
 #include <cairn/data/transform.hpp>
 
+namespace transform_tests {
+
 using namespace cairn;
 
 TEST_CASE("sample_transform accepts callables, lambdas among them") {
@@ -44,3 +46,5 @@ TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
   static_assert(detail::sample_key(3, 2, 1) == detail::sample_key(3, 2, 1));
   static_assert(detail::sample_key(3, 2, 1).seed != 3); // what a layer draws with the same seed is something else
 }
+
+} // namespace transform_tests

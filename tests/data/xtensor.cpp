@@ -20,6 +20,8 @@
 #include <xtensor/xview.hpp>
 #endif
 
+namespace xtensor_tests {
+
 using namespace cairn;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("as_view of an expression or of a temporary does not compile") {
 }
 
 #endif
+
+} // namespace xtensor_tests

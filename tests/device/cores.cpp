@@ -8,6 +8,8 @@
 #include <cairn/device/cores.hpp>
 #include <doctest/doctest.h>
 
+namespace cores_tests {
+
 using namespace cairn;
 using detail::threads_for;
 
@@ -73,3 +75,5 @@ TEST_CASE("cores: a negative number of threads is refused, and so is one that ca
   CHECK_THROWS_AS(static_cast<void>(threads_for(detail::most_threads + 1, 1, 8)), input_error);
   CHECK(threads_for(detail::most_threads, 1, 8) == 1024);
 }
+
+} // namespace cores_tests

@@ -13,6 +13,8 @@
 #include <cairn/core/error.hpp>
 #include <cairn/device/cpu.hpp>
 
+namespace cpu_tests {
+
 using namespace cairn;
 
 namespace {
@@ -97,3 +99,5 @@ TEST_CASE("cpu: memory that is not to be had is an error that says how much was 
                        error);
 }
 #endif
+
+} // namespace cpu_tests

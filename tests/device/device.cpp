@@ -6,6 +6,8 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/device.hpp>
 
+namespace device_tests {
+
 namespace {
 
 // The smallest device, which counts what is put on its queue.
@@ -93,3 +95,5 @@ TEST_CASE("device: an event is the place behind what was put on the queue before
   counting_device device({});
   CHECK(places_of_two(device) == 2);
 }
+
+} // namespace device_tests

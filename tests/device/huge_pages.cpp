@@ -9,6 +9,8 @@
 #include <cairn/device/huge_pages.hpp>
 #include <doctest/doctest.h>
 
+namespace huge_pages_tests {
+
 using namespace cairn;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("a large block of a cpu begins at a huge page, and asks for them, and 
     CHECK(flags_of(large.data() + 2 * detail::huge_page).find(" hg ") == std::string::npos); // its end
   }
 }
+
+} // namespace huge_pages_tests

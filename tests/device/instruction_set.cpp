@@ -9,6 +9,8 @@
 #include <cairn/device/instruction_set.hpp>
 #include <doctest/doctest.h>
 
+namespace instruction_set_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -32,3 +34,5 @@ TEST_CASE("instruction_set: what the system says of this processor, at most what
   if (CAIRN_X86 && flags.empty()) return; // another system, which has no such file
   CHECK(widest_instruction_set() == wanted);
 }
+
+} // namespace instruction_set_tests

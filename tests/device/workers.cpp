@@ -10,6 +10,8 @@
 
 #include <cairn/device/workers.hpp>
 
+namespace workers_tests {
+
 namespace {
 
 struct counts {
@@ -72,3 +74,5 @@ TEST_CASE("workers: an exception of a part reaches the caller, and the next job 
 TEST_CASE("workers: many threads are started and joined without a job") {
   for (int i = 0; i < 20; ++i) cairn::detail::workers workers(4);
 }
+
+} // namespace workers_tests

@@ -5,6 +5,8 @@
 
 #include "../../examples/digit_strokes.hpp"
 
+namespace digit_strokes_tests {
+
 TEST_CASE("every digit has a way to be written, and every way belongs to one digit") {
   std::set<const drawing::glyph*> ways;
   for (std::size_t digit = 0; digit < 10; ++digit) {
@@ -25,3 +27,5 @@ TEST_CASE("every digit has a way to be written, and every way belongs to one dig
   }
   CHECK(ways.size() == drawing::glyphs.size());
 }
+
+} // namespace digit_strokes_tests

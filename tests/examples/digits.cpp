@@ -11,6 +11,8 @@
 
 #include "../../examples/digits.hpp"
 
+namespace digits_tests {
+
 using namespace cairn;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("generated digits are a task: not too easy, and learnable") {
   CHECK(by_mean < 0.9);
   CHECK(by_image > 0.8);
 }
+
+} // namespace digits_tests

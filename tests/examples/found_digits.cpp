@@ -8,6 +8,8 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
+namespace found_digits_tests {
+
 TEST_CASE("found_digits: generated ones where no folder is named, and an error where one is that has none") {
   std::FILE* const out = std::tmpfile();
   const char* const set = std::getenv("CAIRN_DATA");
@@ -25,3 +27,5 @@ TEST_CASE("found_digits: generated ones where no folder is named, and an error w
   if (set == nullptr) ::unsetenv("CAIRN_DATA");
   else ::setenv("CAIRN_DATA", before.c_str(), 1);
 }
+
+} // namespace found_digits_tests

@@ -12,6 +12,8 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
+namespace found_pictures_tests {
+
 TEST_CASE("found_pictures: CIFAR-10 where there is a folder of it, generated ones where none is named, else an error") {
   std::FILE* const out = std::tmpfile();
   const char* const set = std::getenv("CAIRN_DATA");
@@ -40,3 +42,5 @@ TEST_CASE("found_pictures: CIFAR-10 where there is a folder of it, generated one
   if (set == nullptr) ::unsetenv("CAIRN_DATA");
   else ::setenv("CAIRN_DATA", before.c_str(), 1);
 }
+
+} // namespace found_pictures_tests

@@ -8,6 +8,8 @@
 
 #include "../../examples/image_draws.hpp"
 
+namespace image_draws_tests {
+
 TEST_CASE("image_draws: other numbers for each seed, image and kind, within their bounds") {
   const auto first = [](std::uint64_t seed, std::uint64_t image, std::uint32_t kind) {
     return drawing::image_draws(seed, image, kind).uniform(0, 1);
@@ -51,3 +53,5 @@ TEST_CASE("with_grain adds noise of mean 0, and keeps to bytes") {
   fill(100, 5);
   CHECK(std::ranges::count(bytes, 0) > 200);
 }
+
+} // namespace image_draws_tests

@@ -14,6 +14,8 @@
 
 #include "../../examples/pictures.hpp"
 
+namespace pictures_tests {
+
 using namespace cairn;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("generated pictures are a task: no guess by pixels gets far") {
   MESSAGE("nearest picture ", right, " of 100");
   CHECK(right < 50);
 }
+
+} // namespace pictures_tests

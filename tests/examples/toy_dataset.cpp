@@ -8,6 +8,8 @@
 
 #include "../../examples/toy_dataset.hpp"
 
+namespace toy_dataset_tests {
+
 using namespace cairn;
 
 TEST_CASE("toy_dataset is the tutorial's: 1024 pairs of 100 inputs and a target") {
@@ -35,3 +37,5 @@ TEST_CASE("toy_dataset depends on the seed, and a sample not on how many there a
   CHECK(small.inputs()[0] != other.inputs()[0]);
   CHECK(small.inputs()[0] != small.targets()[0]);
 }
+
+} // namespace toy_dataset_tests

@@ -8,6 +8,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace adaptive_avg_pool2d_tests {
+
 using namespace cairn;
 
 static_assert(layer<AdaptiveAvgPool2d<1>>);
@@ -27,3 +29,5 @@ TEST_CASE_TEMPLATE("AdaptiveAvgPool2d: PyTorch's numbers", T, float, double) {
   CHECK(distance_from_torch<AdaptiveAvgPool2d<3, 2>, T>("adaptive_avg_pool2d_3x2", {7, 5, 3}) < most);
   CHECK(distance_from_torch<AdaptiveAvgPool2d<5, 4>, T>("adaptive_avg_pool2d_more", {3, 6, 2}) < most);
 }
+
+} // namespace adaptive_avg_pool2d_tests

@@ -8,6 +8,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace avg_pool2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -38,3 +40,5 @@ TEST_CASE_TEMPLATE("AvgPool2d: PyTorch's numbers", T, float, double) {
   CHECK(distance_from_torch<Ceil, T>("avg_pool2d_ceil", {6, 7, 2}) < most);
   CHECK(distance_from_torch<AvgPool2d<2, ceil_mode, no_count_include_pad>, T>("avg_pool2d_ceil_exclude", {5, 7, 2}) < most);
 }
+
+} // namespace avg_pool2d_tests

@@ -11,6 +11,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace batch_norm_tests {
+
 using namespace cairn;
 
 static_assert(layer<BatchNorm1d<6>> && BatchNorm1d<6>::in_place);
@@ -80,3 +82,5 @@ TEST_CASE("BatchNorm1d: eps and momentum") {
   CHECK(own.buffers[0][0] == 1.25);
   CHECK(own.buffers[1][0] == 1.25);
 }
+
+} // namespace batch_norm_tests

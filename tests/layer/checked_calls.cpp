@@ -4,6 +4,8 @@
 #include <cairn/layer/linear.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_calls_tests {
+
 using namespace cairn;
 
 namespace {
@@ -37,3 +39,5 @@ TEST_CASE("checked_calls: a layer for the queue of a cpu is told from one that i
   static_assert(!detail::checked_calls<loops, other_queue, double>::of_a_cpu);
   static_assert(!detail::checked_calls<halfway, other_queue, float>::of_a_cpu);
 }
+
+} // namespace checked_calls_tests

@@ -6,6 +6,8 @@
 #include <cairn/layer/linear.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_layer_tests {
+
 using namespace cairn;
 
 namespace {
@@ -31,3 +33,5 @@ TEST_CASE("checked_layer: a type that has nothing of a layer is none") {
   CHECK(!detail::is_no_layer<reading>());
   CHECK(!detail::is_no_layer<shaped>());
 }
+
+} // namespace checked_layer_tests

@@ -9,6 +9,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace conv2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("Conv2d: an image's bits do not depend on the other images") {
   expected.assign(0, {y[0] + 12 * out, y[0] + 13 * out});
   CHECK(one.forward(last).same_bits(expected));
 }
+
+} // namespace conv2d_tests

@@ -9,8 +9,11 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
+#include "../net/kernels.hpp"
 #include "given.hpp"
 #include "positive_variance.hpp"
+
+namespace dense_growth_tests {
 
 using namespace cairn;
 using growth = detail::dense_growth<3>;
@@ -51,3 +54,5 @@ struct with_own_gradient : L {
 TEST_CASE("dense_growth: gradients, by statistics too") {
   CHECK(gradient_fault<of_positive_variance<with_own_gradient<growth>>>({{3, 2, 2}, detail::dense_half::statistics_of(2)}) == "");
 }
+
+} // namespace dense_growth_tests

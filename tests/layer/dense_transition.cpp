@@ -4,7 +4,10 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
+#include "../net/kernels.hpp"
 #include "given.hpp"
+
+namespace dense_transition_tests {
 
 using namespace cairn;
 using transition = DenseTransition<4>;
@@ -20,3 +23,5 @@ TEST_CASE("DenseTransition: gradients") {
   CHECK(gradient_fault<transition>({{3, 2, 5}}) == "");
   CHECK(gradient_fault<DenseTransition<1>>({{2, 2, 1}}) == "");
 }
+
+} // namespace dense_transition_tests

@@ -8,6 +8,8 @@
 
 #include "several_layers.hpp"
 
+namespace describe_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -109,3 +111,5 @@ TEST_CASE("describe: a layer of several tensors as a stage") {
   static_assert(mix.tape.at(6) == 2 * 256 && mix.forward_workspace.at(6) == 3 * 256); // 6 * 5 * 8 bytes each
   CHECK(mix.evaluation_workspace.at(6) == mix.backward_workspace.at(6));
 }
+
+} // namespace describe_tests

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace description_tests {
+
 using namespace cairn;
 
 TEST_CASE("scale: every tensor of a block begins at the alignment") {
@@ -49,3 +51,5 @@ TEST_CASE("element_facts: parameters end where the next one begins") {
   static_assert(facts.as_stage.forward_flops == 5 && facts.as_stage.tape_flops == 5);
   CHECK(facts.as_stage.input_gradient_flops == 3);
 }
+
+} // namespace description_tests

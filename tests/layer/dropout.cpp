@@ -11,6 +11,8 @@
 
 #include "alone.hpp"
 
+namespace dropout_tests {
+
 using namespace cairn;
 
 static_assert(layer<Dropout<>> && layer<Dropout<fraction{1, 3}>>);
@@ -66,3 +68,5 @@ TEST_CASE("Dropout: does nothing when evaluating") {
   const auto x = dropout.some_inputs();
   CHECK(dropout.forward(x, {.why = pass::evaluate, .tape = false}).same_bits(x));
 }
+
+} // namespace dropout_tests

@@ -14,6 +14,8 @@
 #include "alone.hpp"
 #include "given.hpp"
 
+namespace embedding_tests {
+
 using namespace cairn;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("Embedding: a token that the vocabulary does not have is refused") {
     CHECK_THROWS_AS(own.forward(x), error);
   }
 }
+
+} // namespace embedding_tests

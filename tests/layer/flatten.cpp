@@ -7,6 +7,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace flatten_tests {
+
 using namespace cairn;
 
 static_assert(layer<Flatten>);
@@ -22,3 +24,5 @@ TEST_CASE("Flatten: PyTorch's numbers") {
   CHECK(distance_from_torch<Flatten, double>("flatten", {3, 4}) < 1e-12);
   CHECK(distance_from_torch<Flatten, float>("flatten", {3, 4}) < 1e-6);
 }
+
+} // namespace flatten_tests

@@ -6,6 +6,8 @@
 
 #include "reference_check.hpp"
 
+namespace gelu_tests {
+
 using namespace cairn;
 
 static_assert(layer<GELU>);
@@ -21,3 +23,5 @@ TEST_CASE("GELU: PyTorch's numbers") {
   CHECK(distance_from_torch<GELU, double>("gelu", {9}) < 1e-12);
   CHECK(distance_from_torch<GELU, float>("gelu", {9}) < 1e-6);
 }
+
+} // namespace gelu_tests

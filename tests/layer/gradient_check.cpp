@@ -10,6 +10,8 @@
 
 #include "several_layers.hpp"
 
+namespace gradient_check_tests {
+
 using namespace cairn;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("gradient check: guards, and what is not written") {
   pair[0][6] = 0;
   CHECK(!pair.intact());
 }
+
+} // namespace gradient_check_tests

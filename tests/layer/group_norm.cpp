@@ -8,6 +8,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace group_norm_tests {
+
 using namespace cairn;
 
 static_assert(layer<GroupNorm<2, 6>> && GroupNorm<2, 6>::in_place && GroupNorm<2, 6>::eps == 1e-5);
@@ -30,3 +32,5 @@ TEST_CASE_TEMPLATE("GroupNorm: PyTorch's numbers", T, float, double) {
   CHECK(distance_from_torch<GroupNorm<1, 19, fraction{1, 10}>, T>("group_norm_eps", {2, 2, 19}) < most);
   CHECK(distance_from_torch<GroupNorm<4, 4>, T>("group_norm_instances", {3, 3, 4}) < most);
 }
+
+} // namespace group_norm_tests

@@ -7,6 +7,8 @@
 #include "alone.hpp"
 #include "given.hpp"
 
+namespace inputs_tests {
+
 using namespace cairn;
 
 namespace {
@@ -45,3 +47,5 @@ TEST_CASE("Input: the identity") {
   const auto x = own.some_inputs();
   CHECK(own.forward(x).same_bits(x));
 }
+
+} // namespace inputs_tests

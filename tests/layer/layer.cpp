@@ -7,6 +7,8 @@
 
 #include "several_layers.hpp"
 
+namespace layer_tests {
+
 using namespace cairn;
 
 namespace {
@@ -45,3 +47,5 @@ TEST_CASE("layer: a call says what its inputs are") {
   call.given = &in;
   CHECK(call.in(1) == tensor{2, 3});
 }
+
+} // namespace layer_tests

@@ -10,6 +10,8 @@
 #include <cairn/layer/relu.hpp>
 #include <doctest/doctest.h>
 
+namespace layer_members_tests {
+
 using namespace cairn;
 
 namespace {
@@ -114,3 +116,5 @@ TEST_CASE("layer_members: another signature is not taken for a member that is le
   CHECK(!detail::right_layer<tape_in_bytes>);
   CHECK(!detail::right_layer<depends_on_one>);
 }
+
+} // namespace layer_members_tests

@@ -8,6 +8,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace layer_norm_tests {
+
 using namespace cairn;
 
 static_assert(layer<LayerNorm<6>>);
@@ -39,3 +41,5 @@ TEST_CASE("LayerNorm: a large mean does not hide a small variance") {
   CHECK(y[0][0] == doctest::Approx(-1).epsilon(1e-5));
   CHECK(y[0][3] == doctest::Approx(1).epsilon(1e-5));
 }
+
+} // namespace layer_norm_tests

@@ -12,6 +12,8 @@
 #include "../reference/differences.hpp"
 #include "alone.hpp"
 
+namespace layer_sums_tests {
+
 using namespace cairn;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE_TEMPLATE("layer_sums: BatchNorm over three ranks of different numbers 
   CHECK(close(together.mean, whole.mean));
   CHECK(close(together.variance, whole.variance));
 }
+
+} // namespace layer_sums_tests

@@ -9,6 +9,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace linear_tests {
+
 using namespace cairn;
 
 static_assert(layer<Linear<4, 3>> && layer<Linear<4, 3, false>>);
@@ -54,3 +56,5 @@ TEST_CASE("Linear: a row's bits do not depend on the other rows") {
   expected.assign(0, {y[0] + 12 * 21, y[0] + 13 * 21});
   CHECK(one.forward(last).same_bits(expected));
 }
+
+} // namespace linear_tests

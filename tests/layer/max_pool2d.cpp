@@ -8,6 +8,8 @@
 #include "given.hpp"
 #include "reference_check.hpp"
 
+namespace max_pool2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -36,3 +38,5 @@ TEST_CASE_TEMPLATE("MaxPool2d: PyTorch's numbers", T, float, double) {
   CHECK(distance_from_torch<Ceil, T>("max_pool2d_ceil", {6, 5, 2}) < most);
   CHECK(distance_from_torch<MaxPool2d<3, stride<1>, padding<1>>, T>("max_pool2d_ties", {5, 6, 3}) < most);
 }
+
+} // namespace max_pool2d_tests

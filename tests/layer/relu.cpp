@@ -9,6 +9,8 @@
 #include "alone.hpp"
 #include "reference_check.hpp"
 
+namespace relu_tests {
+
 using namespace cairn;
 
 static_assert(layer<ReLU>);
@@ -36,3 +38,5 @@ TEST_CASE("ReLU: a NaN stays visible, and nothing passes back at 0") {
   const auto dx = relu.backward(x, y, dy);
   CHECK((dx[0][1] == 0.0F && dx[0][2] == 0.0F && dx[0][3] == 1.0F));
 }
+
+} // namespace relu_tests

@@ -6,6 +6,8 @@
 
 #include "reference_check.hpp"
 
+namespace sigmoid_tests {
+
 using namespace cairn;
 
 static_assert(layer<Sigmoid>);
@@ -21,3 +23,5 @@ TEST_CASE("Sigmoid: PyTorch's numbers") {
   CHECK(distance_from_torch<Sigmoid, double>("sigmoid", {7}) < 1e-12);
   CHECK(distance_from_torch<Sigmoid, float>("sigmoid", {7}) < 1e-6);
 }
+
+} // namespace sigmoid_tests

@@ -6,6 +6,8 @@
 
 #include "reference_check.hpp"
 
+namespace tanh_tests {
+
 using namespace cairn;
 
 static_assert(layer<Tanh>);
@@ -21,3 +23,5 @@ TEST_CASE("Tanh: PyTorch's numbers") {
   CHECK(distance_from_torch<Tanh, double>("tanh", {7}) < 1e-12);
   CHECK(distance_from_torch<Tanh, float>("tanh", {7}) < 1e-6);
 }
+
+} // namespace tanh_tests

@@ -8,6 +8,8 @@
 #include <cairn/layer/tied.hpp>
 #include <doctest/doctest.h>
 
+namespace tied_tests {
+
 using namespace cairn;
 
 TEST_CASE("tied: it learns what is its own, and is otherwise the layer that it ties") {
@@ -22,3 +24,5 @@ TEST_CASE("tied: it learns what is its own, and is otherwise the layer that it t
   static_assert(Last::outputs(in)[0] == 50 && Last::backward_reads == reads::input && Last::fuses);
   static_assert(!Last::skips_gradients); // it cannot stand in frozen<>: its owner's gradient is a sum
 }
+
+} // namespace tied_tests

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace window_options_tests {
+
 using namespace cairn;
 using detail::options_of;
 
@@ -45,3 +47,5 @@ TEST_CASE("window_options: a window over images of a shape") {
   CHECK(!plain.accepts({3, 3}));
   CHECK(!plain.accepts(tensor{3, 3, 1}.of(element::int32)));
 }
+
+} // namespace window_options_tests

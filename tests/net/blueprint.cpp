@@ -19,6 +19,8 @@
 #include "../layer/several_layers.hpp"
 #include "layers.hpp"
 
+namespace blueprint_tests {
+
 using namespace cairn;
 using testing::First;
 using testing::Gated;
@@ -190,3 +192,5 @@ TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that 
   static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
                 detail::align_up(40 * sizeof(std::int32_t)) + alignment);
 }
+
+} // namespace blueprint_tests

@@ -15,6 +15,8 @@
 #include "../layer/several_layers.hpp"
 #include "layers.hpp"
 
+namespace checked_network_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -132,3 +134,5 @@ TEST_CASE("checked_network: the first that is wrong is named, a group before wha
   static_assert(std::is_same_v<wrong<Sequential<Fine, Repeat<2, ReLU>>>, Repeat<2, ReLU>>);
   static_assert(std::is_same_v<wrong<checkpoint<sqrt_n, Sequential<Sequential<>, Fine, ReLU>>>, ReLU>);
 }
+
+} // namespace checked_network_tests

@@ -13,6 +13,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace checkpoint_tests {
+
 using namespace cairn;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   testing::replica<float> a(plain), b(blocks);
   CHECK(a.step(q, 64, true) == b.step(q, 64, true));
 }
+
+} // namespace checkpoint_tests

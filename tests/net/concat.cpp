@@ -11,6 +11,8 @@
 
 #include "planned.hpp"
 
+namespace concat_tests {
+
 using namespace cairn;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("Concat: with blocks of its own inside, and inside of one") {
                                                     Repeat<3, Sequential<Concat<Linear<8, 2>, Linear<8, 6>>, ReLU>>>>,
                       5, float>();
 }
+
+} // namespace concat_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/net/dense_block.hpp>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include <doctest/doctest.h>
 
 #include "planned.hpp"
+
+namespace dense_block_tests {
 
 using namespace cairn;
 
@@ -142,3 +145,5 @@ TEST_CASE("DenseBlock: as the last of a block that reads its output's gradient a
   CHECK(distance(around.step.output, apart.step.output) < 1e-9);
   CHECK(distance(around.step.gradients, apart.step.gradients) < 1e-6);
 }
+
+} // namespace dense_block_tests

@@ -6,6 +6,8 @@
 
 #include <cairn/net/dense_block.hpp>
 
+namespace dense_policies_tests {
+
 using namespace cairn;
 using detail::stored_bottlenecks;
 
@@ -19,3 +21,5 @@ using of_three = typename detail::made_of<DenseBlock<3, 4, Policy>>::policies;
 static_assert(
     std::is_same_v<of_three<store_last<1>>, detail::pack<detail::recompute_bottleneck, detail::recompute_bottleneck, store_all>>);
 static_assert(std::is_same_v<of_three<store_last<7>>, of_three<store_all>>);
+
+} // namespace dense_policies_tests

@@ -12,6 +12,8 @@
 #include <cairn/net/sequential.hpp>
 #include <doctest/doctest.h>
 
+namespace elements_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -70,3 +72,5 @@ TEST_CASE("elements: more layers than a compiler has brackets") {
   static_assert(std::is_same_v<pack_element<599, elements<Long>>, Numbered<599>>);
   static_assert(std::is_same_v<pack_element<600, elements<Sequential<A, Long>>>, Numbered<599>>);
 }
+
+} // namespace elements_tests

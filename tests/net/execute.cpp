@@ -13,6 +13,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace execute_tests {
+
 using namespace cairn;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE_TEMPLATE("execute: a multilayer perceptron has the oracle's bits under
 TEST_CASE_TEMPLATE("execute: layers with tapes, workspaces, state and randomness have the oracle's bits", T, float, double) {
   testing::check_network<Mixed, 6, T>();
 }
+
+} // namespace execute_tests

@@ -7,6 +7,8 @@
 #include <cairn/net/frame.hpp>
 #include <doctest/doctest.h>
 
+namespace frame_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -68,3 +70,5 @@ TEST_CASE("frame: a chain of a block works with its share of what the block has"
   block.tape = nullptr;
   CHECK(chain.enter(block).tape == nullptr);
 }
+
+} // namespace frame_tests

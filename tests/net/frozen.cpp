@@ -15,6 +15,8 @@
 
 #include "kernels.hpp"
 
+namespace frozen_tests {
+
 using namespace cairn;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("frozen: below it nothing runs backward") {
   for (const detail::op& o : plan::training.ops()) backwards += o.kind == detail::op_kind::backward ? 1 : 0;
   CHECK(backwards == 1);
 }
+
+} // namespace frozen_tests

@@ -10,6 +10,8 @@
 #include <cairn/plan/policies.hpp>
 #include <doctest/doctest.h>
 
+namespace function_of_tests {
+
 using namespace cairn;
 
 namespace {
@@ -34,3 +36,5 @@ TEST_CASE("function_of: layers, their order, counts and residuals do") {
   static_assert(!same<Repeat<2, A>, Repeat<3, A>> && !same<Residual<A, B>, Sequential<A, B>>);
   static_assert(!same<Sequential<Linear<4, 8>>, Sequential<Linear<8, 4>>>);
 }
+
+} // namespace function_of_tests

@@ -14,6 +14,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace fused_update_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -181,3 +183,5 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
   run_backward(code, q, f);
   CHECK(testing::same_bits(there.found, want.gradients));
 }
+
+} // namespace fused_update_tests

@@ -10,6 +10,8 @@
 #include <cairn/net/concat.hpp>
 #include <doctest/doctest.h>
 
+namespace inner_blueprints_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -50,3 +52,5 @@ TEST_CASE("inner_blueprints: tensors lie alike where each has the bytes of the o
   CHECK(!same_layout(a, value_list(a, 1), to));
   CHECK(!same_layout(value_list{tensor{4}}, value_list{tensor{4}.once()}, to));
 }
+
+} // namespace inner_blueprints_tests

@@ -11,6 +11,8 @@
 #include <cairn/net/sequential.hpp>
 #include <doctest/doctest.h>
 
+namespace made_of_tests {
+
 using namespace cairn;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("made_of: the stage of a chain is what its schedule needs and keeps") 
   CHECK(!s.reads_output);
   CHECK(!s.tape_without_output);
 }
+
+} // namespace made_of_tests

@@ -9,6 +9,8 @@
 #include <cairn/plan/solve/budget.hpp>
 #include <doctest/doctest.h>
 
+namespace memory_curve_tests {
+
 using namespace cairn;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("limits leave out what is not asked for") {
   // Of so few stages every curve is exact.
   CHECK(memory_curve<Net, 32>({}, {.exact = true}).size() == whole.size());
 }
+
+} // namespace memory_curve_tests

@@ -9,6 +9,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace one_chain_tests {
+
 using namespace cairn;
 
 namespace {
@@ -28,17 +30,23 @@ using Net = Sequential<Linear<12, 16>, Group<Wide, ReLU, testing::Witness>, Grou
 
 } // namespace
 
+} // namespace one_chain_tests
+
 template <class... Layers>
-struct cairn::detail::made_of<Group<Layers...>> : one_chain<Sequential<Layers...>> {
+struct cairn::detail::made_of<one_chain_tests::Group<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Group";
   static constexpr bool is_right = true;
   template <class... Parts>
-  using with = Group<Parts...>;
+  using with = one_chain_tests::Group<Parts...>;
 };
+
+namespace one_chain_tests {
 
 TEST_CASE("one_chain: a block that inherits all of it has the oracle's bits") {
   using b = blueprint_of<Net, 5>;
   static_assert(b::size == 6 && b::leaves == 3 + 1 + 1 + 3 + 2 * 2);
   testing::check_network<Net, 5, float>();
 }
+
+} // namespace one_chain_tests

@@ -10,6 +10,8 @@
 #include <cairn/ops/copy/cpu.hpp>
 #include <doctest/doctest.h>
 
+namespace pass_on_tests {
+
 using namespace cairn;
 
 TEST_CASE("pass_on: a tensor goes to its place, if both are there and it is not there yet") {
@@ -45,3 +47,5 @@ TEST_CASE("pass_on: integers keep their bits") {
   detail::pass_on(queue, 3, tensor({1}).of(element::int32), target, 0, source, 0);
   CHECK(to == from);
 }
+
+} // namespace pass_on_tests

@@ -12,6 +12,8 @@
 #include "kernels.hpp"
 #include "layers.hpp"
 
+namespace program_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -89,3 +91,5 @@ TEST_CASE("program: of a network that is only evaluated the training step is not
   CHECK(p.evaluation.ops.size() == code<Net>.evaluation.ops.size());
   CHECK((p.at(0).forward == code<Net>.at(0).forward));
 }
+
+} // namespace program_tests

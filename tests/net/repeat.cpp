@@ -8,6 +8,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace repeat_tests {
+
 using namespace cairn;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("repeat: it is the network that is written out") {
 TEST_CASE("repeat: every policy has the oracle's bits") { testing::check_network<Short, 5, double>(); }
 
 TEST_CASE("repeat: a repeat in a repeat has the oracle's bits") { testing::check_network<Nested, 5, float>(); }
+
+} // namespace repeat_tests

@@ -13,6 +13,8 @@
 #include "layers.hpp"
 #include "planned.hpp"
 
+namespace residual_tests {
+
 using namespace cairn;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE_TEMPLATE("residual: with a shortcut whose result the layers add to", T
 TEST_CASE("residual: with a shortcut, where nothing adds by itself") { testing::check_network<Apart, 5, float>(); }
 
 TEST_CASE("residual: shortcuts in blocks and around them") { testing::check_step<Deep, 5, float>(); }
+
+} // namespace residual_tests

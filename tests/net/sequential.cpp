@@ -9,6 +9,8 @@
 
 #include "planned.hpp"
 
+namespace sequential_tests {
+
 using namespace cairn;
 
 namespace {
@@ -45,3 +47,5 @@ TEST_CASE("sequential: a network without parameters has an output and no way bac
   CHECK(testing::same_bits(got.output, testing::expected<Net, float>(p, q, 3).output));
   CHECK(r.finished() == 0);
 }
+
+} // namespace sequential_tests

@@ -7,6 +7,8 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
+namespace solved_step_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -28,3 +30,5 @@ TEST_CASE("solved_step: a trainer takes one and includes no solver") {
   static_assert(!std::is_same_v<solved_step_of<Net, 8>, solved_step_of<fused_update<Net>, 8>>);
   CHECK(solved_step_of<Net, 8>{}.plan.training.count == 0);
 }
+
+} // namespace solved_step_tests

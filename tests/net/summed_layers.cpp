@@ -11,6 +11,8 @@
 
 #include "kernels.hpp"
 
+namespace summed_layers_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -58,3 +60,5 @@ TEST_CASE("summed_layers: a layer by the place that its parameters are named by,
   CHECK(place(2) == "3.0.1, BatchNorm1d<3>");
   CHECK(place(5) == "7, BatchNorm1d<6>");
 }
+
+} // namespace summed_layers_tests

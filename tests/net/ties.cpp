@@ -10,6 +10,8 @@
 #include <cairn/net/ties.hpp>
 #include <doctest/doctest.h>
 
+namespace ties_tests {
+
 using namespace cairn;
 
 namespace {
@@ -38,3 +40,5 @@ TEST_CASE("ties: users of one owner wait beside one another") {
                            16>;
   static_assert(two::tie_count == 2 && two::ties.of[1].waits_at > 0 && two::ties.of[0].owner == two::ties.of[1].owner);
 }
+
+} // namespace ties_tests

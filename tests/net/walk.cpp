@@ -20,6 +20,8 @@
 #include "../layer/several_layers.hpp"
 #include "layers.hpp"
 
+namespace walk_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using testing::First;
@@ -189,3 +191,5 @@ TEST_CASE("walk: the first layer says what a network takes, however deep it stan
   static_assert(several::tensors == tensor_list{one(2), one(3)} && several::constants == tensor_list{one(4).constant()});
   static_assert(natural_input<Sequential<Linear<7, 2>, Split, Gated>>::constants.size() == 0);
 }
+
+} // namespace walk_tests

@@ -12,6 +12,8 @@
 #include <cairn/plan/proof.hpp>
 #include <doctest/doctest.h>
 
+namespace with_input_gradient_tests {
+
 using namespace cairn;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("with_input_gradient: it says how a network is trained, and computes t
   static_assert(plan<with_input_gradient<Whole>>::schedule_hash != plan<Whole>::schedule_hash);
   static_assert(plan<fused_update<with_input_gradient<Whole>>>::fused && plan<with_input_gradient<fused_update<Whole>>>::fused);
 }
+
+} // namespace with_input_gradient_tests

@@ -6,6 +6,8 @@
 
 #include <cairn/ops/activation.hpp>
 
+namespace activation_tests {
+
 using namespace cairn;
 
 static_assert(activated(activation::none, -2.0F) == -2.0F);
@@ -17,3 +19,5 @@ TEST_CASE("activation: ReLU lets NaN through and keeps infinity") {
   CHECK(activated(activation::relu, std::numeric_limits<float>::infinity()) == std::numeric_limits<float>::infinity());
   CHECK(activated(activation::relu, -std::numeric_limits<float>::infinity()) == 0.0F);
 }
+
+} // namespace activation_tests

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace alike_tests {
+
 using namespace cairn;
 
 TEST_CASE("check_alike: other extents are an error that says both, other strides are none") {
@@ -25,3 +27,5 @@ TEST_CASE("check_alike: other extents are an error that says both, other strides
     CHECK(said.find(std::string("found ") + text) != std::string::npos);
   }
 }
+
+} // namespace alike_tests

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace window_tests {
+
 using namespace cairn;
 
 static_assert(fitted({32, 0, 3, 1, 1}).out == 32 && fitted({32, 0, 3, 2, 1}).out == 16 && fitted({7, 0, 3, 2}).out == 3);
@@ -24,3 +26,5 @@ TEST_CASE("window: a tap reads an input, or one that is not there") {
   CHECK(both.outputs() == 8);
   CHECK(both.taps() == 3);
 }
+
+} // namespace window_tests

@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace buckets_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -93,3 +95,5 @@ TEST_CASE("buckets: none without parameters, and all at compile time") {
   static_assert(bucket_bytes<100>::value == 100);
   CHECK(plan.buckets().size() == 2);
 }
+
+} // namespace buckets_tests

@@ -9,6 +9,8 @@
 
 #include "chains.hpp"
 
+namespace chain_tests {
+
 using namespace cairn;
 using namespace cairn::testing;
 
@@ -75,3 +77,5 @@ TEST_CASE("chain: a gradient may lack bytes that its value has") {
   static_assert(c.in_place_forward(2) && c.in_place_backward(2));
   CHECK(c.gradient_bytes(3) == 128);
 }
+
+} // namespace chain_tests

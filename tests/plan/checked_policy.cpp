@@ -7,6 +7,8 @@
 #include <cairn/plan/revolve.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_policy_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -80,3 +82,5 @@ TEST_CASE("checked_policy: a route that is no walk up and back is found before a
   static_assert(fault<mistaken<5>> == policy_fault::no_walk && fault<mistaken<6>> == policy_fault::no_walk);
   static_assert(fault<mistaken<7>> == policy_fault::no_walk);
 }
+
+} // namespace checked_policy_tests

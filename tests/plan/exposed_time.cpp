@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace exposed_time_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -228,3 +230,5 @@ TEST_CASE("exposed_time: steps of every kind are those of a simulation second by
     CHECK(times == seen.times);
   }
 }
+
+} // namespace exposed_time_tests

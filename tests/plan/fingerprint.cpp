@@ -6,6 +6,8 @@
 
 #include <cairn/plan/fingerprint.hpp>
 
+namespace fingerprint_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -45,3 +47,5 @@ TEST_CASE("fingerprint: every part counts, and the first that differs is named")
   CHECK(swapped.value() != here.value());
   CHECK(here.differs(swapped) == 0);
 }
+
+} // namespace fingerprint_tests

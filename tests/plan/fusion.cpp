@@ -9,6 +9,8 @@
 
 #include "chains.hpp"
 
+namespace fusion_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -79,3 +81,5 @@ TEST_CASE("fusion: not where it would not be in place") {
   CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true}), 0, 1));
   CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true, .lent_input_gradient = true}), 0, 0));
 }
+
+} // namespace fusion_tests

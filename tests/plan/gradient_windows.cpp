@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace gradient_windows_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -124,3 +126,5 @@ TEST_CASE("gradient_windows: a network without parameters has none") {
   constexpr std::array<std::size_t, 2> begin{0, 0};
   static_assert(make_windows<0>({}, begin, 1, 4, 1).count == 0);
 }
+
+} // namespace gradient_windows_tests

@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace kept_tests {
+
 using namespace cairn;
 using namespace cairn::testing;
 
@@ -56,3 +58,5 @@ TEST_CASE("kept_over_loss: a lent output is somebody else's") {
   static_assert(!kept<store_all, lent_four>.value[4]);
   static_assert(kept<store_all, lent_four>.value[3]);
 }
+
+} // namespace kept_tests

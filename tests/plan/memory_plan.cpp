@@ -15,6 +15,8 @@
 #include "chains.hpp"
 #include "simulator.hpp"
 
+namespace memory_plan_tests {
+
 using namespace cairn;
 using namespace cairn::testing;
 
@@ -277,3 +279,5 @@ TEST_CASE("memory_plan: every policy and evaluation, every kind of stage in a ro
     }
   }
 }
+
+} // namespace memory_plan_tests

@@ -7,6 +7,8 @@
 
 #include "chains.hpp"
 
+namespace op_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -32,3 +34,5 @@ TEST_CASE("op: flops leave out what is not made") {
   static_assert(flops(c, back) == 24 + 12);
   CHECK(flops(c, {}) == 0);
 }
+
+} // namespace op_tests

@@ -3,6 +3,8 @@
 
 #include <cairn/plan/operands.hpp>
 
+namespace operands_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -14,3 +16,5 @@ TEST_CASE("operands: a place counts in lines, and nothing is nowhere") {
   // Beyond 4 GiB, as lines are counted and not bytes.
   CHECK(place{region::workspace, 1U << 31U}.offset() == std::size_t{1} << 37U);
 }
+
+} // namespace operands_tests

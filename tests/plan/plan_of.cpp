@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace plan_of_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -109,3 +111,5 @@ TEST_CASE("plan_of: none of the candidates fits, and the least arena is that of 
   static_assert(least_arena<row<20>, candidate<3>>() == arena<every<3>>);
   static_assert(least_arena<row<20>, candidate<2>>() == arena<every<2>>);
 }
+
+} // namespace plan_of_tests

@@ -13,6 +13,8 @@
 
 #include "chains.hpp"
 
+namespace plan_route_tests {
+
 using namespace cairn;
 using namespace cairn::testing;
 
@@ -67,3 +69,5 @@ TEST_CASE("an arena that is too large for its places is refused") {
   const auto moves = moves_of<store_all>(source::value);
   CHECK_THROWS_WITH_AS(detail::plan_route(large, moves), doctest::Contains("an arena of at most 256 GiB, found "), input_error);
 }
+
+} // namespace plan_route_tests

@@ -12,6 +12,8 @@
 
 #include "chains.hpp"
 
+namespace policies_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -229,3 +231,5 @@ TEST_CASE("policies: recompute_cheap keeps what products make, for less than hal
   // Where every stage is costly, it stores everything.
   CHECK(plan_of<equal_costly, recompute_cheap>::memory.arena == plan_of<equal_costly, store_all>::memory.arena);
 }
+
+} // namespace policies_tests

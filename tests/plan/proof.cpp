@@ -14,6 +14,8 @@
 
 #include "chains.hpp"
 
+namespace proof_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -205,3 +207,5 @@ TEST_CASE("proof: an evaluation has no backward") {
   const auto both = complete<most, 100>(c, moves_of<store_all>(c));
   CHECK_FALSE(bool(prove<most>(c, both.ops(), journey::evaluation)));
 }
+
+} // namespace proof_tests

@@ -11,6 +11,8 @@
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 
+namespace revolve_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -123,3 +125,5 @@ TEST_CASE("revolve: its schedules are proved, for one stage as for hundreds") {
   CHECK(long_plan::memory.arena <= 9 * alignment);
   CHECK(plan_of<equal_chain<17>, revolve<1>>::memory.arena <= plan_of<equal_chain<17>, recompute_all>::memory.arena);
 }
+
+} // namespace revolve_tests

@@ -10,6 +10,8 @@
 
 #include "chains.hpp"
 
+namespace route_tests {
+
 using namespace cairn;
 using namespace cairn::testing;
 
@@ -67,3 +69,5 @@ TEST_CASE("route: a position that no number of 32 bits has is not taken for anot
   CHECK(moves[0].position == 0xFFFFFFFFU);
   CHECK(moves[1].position == 0xFFFFFFFFU);
 }
+
+} // namespace route_tests

@@ -5,6 +5,8 @@
 #include <cairn/plan/run_time_plan.hpp>
 #include <doctest/doctest.h>
 
+namespace run_time_plan_tests {
+
 using namespace cairn;
 
 TEST_CASE("run_time_plan: it owns its arrays, so it can be copied and moved") {
@@ -18,3 +20,5 @@ TEST_CASE("run_time_plan: it owns its arrays, so it can be copied and moved") {
   const detail::run_time_plan three = std::move(two);
   CHECK(three.training.ops()[0].position == 9);
 }
+
+} // namespace run_time_plan_tests

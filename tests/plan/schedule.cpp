@@ -13,6 +13,8 @@
 
 #include "chains.hpp"
 
+namespace schedule_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -150,3 +152,5 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   CHECK(of_root.loss == 4);
   CHECK(of_root.storage[3] == forward(0, true, false, true));
 }
+
+} // namespace schedule_tests

@@ -5,6 +5,8 @@
 #include <cairn/report/axis.hpp>
 #include <doctest/doctest.h>
 
+namespace axis_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -104,3 +106,5 @@ TEST_CASE("axis: ticks are written as people say them") {
   CHECK(tick_text(512 * 1024.0, linear, {0, 1, 0, 3 * 1048576.0, false}) == "0.5 MiB");
   CHECK(tick_text(0, linear, {0, 1, 0, 3 * 1048576.0, false}) == "0");
 }
+
+} // namespace axis_tests

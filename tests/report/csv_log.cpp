@@ -10,6 +10,8 @@
 #include "../data/folder.hpp"
 #include "fake_run.hpp"
 
+namespace csv_log_tests {
+
 using namespace cairn;
 
 TEST_CASE("csv_log: a row for each write, and a column for each name from where it is new") {
@@ -113,3 +115,5 @@ TEST_CASE("csv_log: as a callback it writes logs and epochs, on rank 0 only") {
   log.on_epoch(run);
   CHECK(contents(path) == "step,epoch,train_loss,val_loss\n5,0,0.5,\n6,1,0.25,0.75\n");
 }
+
+} // namespace csv_log_tests

@@ -15,6 +15,8 @@
 
 #include "drawings.hpp"
 
+namespace curve_picture_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -117,3 +119,5 @@ TEST_CASE("curve_picture: times are those that the curve was solved with") {
   CHECK(measured[1] == doctest::Approx(measured[2]).epsilon(0.001));
   CHECK(counted[2] < counted[1] - 20);
 }
+
+} // namespace curve_picture_tests

@@ -16,6 +16,8 @@
 #include <cairn/report/draw_schedule.hpp>
 #include <cairn/train/ddp.hpp>
 
+namespace draw_schedule_tests {
+
 using namespace cairn;
 
 namespace {
@@ -48,3 +50,5 @@ TEST_CASE("draw_schedule: one line draws the step of whatever a trainer takes") 
   CHECK(has(drawn<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>>(), "bucket"));
   CHECK(has(drawn<ddp<fused_update<Net>, threads::rank>>(), "<svg"));
 }
+
+} // namespace draw_schedule_tests

@@ -6,6 +6,8 @@
 #include <cairn/report/format.hpp>
 #include <doctest/doctest.h>
 
+namespace format_tests {
+
 using namespace cairn;
 
 TEST_CASE("bytes are given in the largest binary unit that they fill") {
@@ -94,3 +96,5 @@ TEST_CASE("quantities have three digits and a decimal prefix") {
   CHECK(format_quantity(999.6e9) == "1.00T");
   CHECK(format_quantity(3e15) == "3.00P");
 }
+
+} // namespace format_tests

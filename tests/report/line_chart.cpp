@@ -9,6 +9,8 @@
 
 #include "drawings.hpp"
 
+namespace line_chart_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -160,3 +162,5 @@ TEST_CASE("line_chart: what cannot be drawn is refused") {
   chart.lines = {{"lost", "", "#000", {{std::numeric_limits<double>::quiet_NaN(), 1}}}};
   CHECK_THROWS_AS(draw_line_charts({&chart, 1}), error);
 }
+
+} // namespace line_chart_tests

@@ -5,6 +5,8 @@
 #include <cairn/report/memory_plot.hpp>
 #include <doctest/doctest.h>
 
+namespace memory_plot_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -94,3 +96,5 @@ TEST_CASE("ticks of bytes are round") {
   CHECK(d.shows(">2 KiB</text>"));
   CHECK(d.shows(">10 KiB</text>"));
 }
+
+} // namespace memory_plot_tests

@@ -11,6 +11,8 @@
 #include "drawings.hpp"
 #include "fake_run.hpp"
 
+namespace metrics_picture_tests {
+
 using namespace cairn;
 using testing::count;
 
@@ -160,3 +162,5 @@ TEST_CASE("metrics_picture: as a callback it writes one file at the end, on rank
   CHECK(testing::well_formed(svg));
   CHECK(has(svg, ">val_accuracy<"));
 }
+
+} // namespace metrics_picture_tests

@@ -14,6 +14,8 @@
 #include <cairn/report/names.hpp>
 #include <doctest/doctest.h>
 
+namespace names_tests {
+
 using namespace cairn;
 
 TEST_CASE("names: a type is named as its user typed it") {
@@ -64,3 +66,5 @@ TEST_CASE("names: those of this compiler's own types") {
   CHECK(name_of<LayerNorm<64>>() == "LayerNorm<64>");
   CHECK(name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
 }
+
+} // namespace names_tests

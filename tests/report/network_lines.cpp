@@ -18,6 +18,8 @@
 
 #include "../net/layers.hpp"
 
+namespace network_lines_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -29,15 +31,17 @@ struct Beside {};
 
 } // namespace
 
+} // namespace network_lines_tests
+
 template <class A, class B>
-struct cairn::detail::made_of<Beside<A, B>> {
+struct cairn::detail::made_of<network_lines_tests::Beside<A, B>> {
   static constexpr part_kind as = part_kind::block;
   static constexpr std::string_view name = "Beside";
   static constexpr bool is_right = true;
   using parts = pack<A, B>;
   using policy = store_all;
   template <class... Parts>
-  using with = Beside<Parts...>;
+  using with = network_lines_tests::Beside<Parts...>;
 
   static constexpr void join(const value_list&, const description* chains, description& out) {
     out = chains[0];
@@ -65,6 +69,8 @@ struct cairn::detail::made_of<Beside<A, B>> {
     return s;
   }
 };
+
+namespace network_lines_tests {
 
 namespace {
 
@@ -272,3 +278,5 @@ TEST_CASE("network_lines: gradients lie side by side and fill the flat buffer") 
   CHECK(l.back().gradients.at(0).begin == 0);
   CHECK(l.front().gradients.at(0).end == plan::parameter_block);
 }
+
+} // namespace network_lines_tests

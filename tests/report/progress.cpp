@@ -6,6 +6,8 @@
 
 #include "paper.hpp"
 
+namespace progress_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -195,3 +197,5 @@ TEST_CASE("a loss that is not there yet is asked for when a line is drawn, and n
   CHECK(asked == 1);
   CHECK(p.text().find("loss=0.25") != std::string::npos);
 }
+
+} // namespace progress_tests

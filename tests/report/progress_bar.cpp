@@ -7,6 +7,8 @@
 #include "fake_run.hpp"
 #include "paper.hpp"
 
+namespace progress_bar_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -79,3 +81,5 @@ TEST_CASE("progress_bar: without a place to write to there is nothing") {
   CHECK(run.made == 10);
   progress_bar{}.on_end(run); // nothing has begun
 }
+
+} // namespace progress_bar_tests

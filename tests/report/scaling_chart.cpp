@@ -14,6 +14,8 @@
 
 #include "drawings.hpp"
 
+namespace scaling_chart_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -70,3 +72,5 @@ TEST_CASE("scaling_chart: what cannot be drawn or predicted is refused") {
   CHECK_THROWS_WITH_AS(scaling_chart(times, broken, 8), doctest::Contains("expected a bandwidth"), input_error);
   CHECK(scaling_chart(times, {}, 8).lines.empty());
 }
+
+} // namespace scaling_chart_tests

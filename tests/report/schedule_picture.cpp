@@ -17,6 +17,8 @@
 
 #include "drawings.hpp"
 
+namespace schedule_picture_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace testing;
@@ -251,3 +253,5 @@ TEST_CASE("a picture can be written to a file") {
   CHECK(std::filesystem::file_size(path) == svg.size());
   std::filesystem::remove(path);
 }
+
+} // namespace schedule_picture_tests

@@ -9,6 +9,8 @@
 #include <cairn/report/stage_plot.hpp>
 #include <doctest/doctest.h>
 
+namespace stage_plot_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -152,3 +154,5 @@ TEST_CASE("rows are numbered as densely as they have room") {
   CHECK(label_every(4.4, 13) == 5);
   CHECK(label_every(0.56, 13) == 50);
 }
+
+} // namespace stage_plot_tests

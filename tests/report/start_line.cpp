@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -23,6 +24,8 @@
 #include "../train/digits.hpp"
 #include "../train/training.hpp"
 #include "paper.hpp"
+
+namespace start_line_tests {
 
 using namespace cairn;
 using namespace testing;
@@ -129,3 +132,5 @@ TEST_CASE("start_line: the kernels are named by what is picked") {
   // A BLAS makes the products of machines without these instructions only.
   CHECK(has(detail::product_kernels(instruction_set::plain), ", products by ") == (CAIRN_WITH_BLAS != 0));
 }
+
+} // namespace start_line_tests

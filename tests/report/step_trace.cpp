@@ -18,6 +18,8 @@
 #include "drawings.hpp"
 #include "json.hpp"
 
+namespace step_trace_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -173,3 +175,5 @@ TEST_CASE("step_trace: a file that cannot be written is said, and the step is ma
   CHECK_THROWS_WITH_AS(trace_step(train, s.x, s.y, "/proc/cairn/step.json"), doctest::Contains("/proc/cairn"), file_error);
   CHECK(train.steps() == 1);
 }
+
+} // namespace step_trace_tests

@@ -13,6 +13,8 @@
 
 #include "../train/training.hpp"
 
+namespace step_watch_tests {
+
 using namespace cairn;
 using namespace testing;
 
@@ -77,3 +79,5 @@ TEST_CASE("step_watch: every op is timed once, one after the other, and buckets 
     }
   });
 }
+
+} // namespace step_watch_tests

@@ -23,6 +23,8 @@
 #include "../layer/several_layers.hpp"
 #include "../net/kernels.hpp"
 
+namespace summary_tests {
+
 using namespace cairn;
 
 namespace {
@@ -234,3 +236,5 @@ TEST_CASE("summary: the batch is a number or the trainer's batch<N>, and several
   CHECK(summary<Masked, batch<16>>().text() == summary<Masked, 16>().text());
   CHECK(summary<Masked, batch<16>>().parameters == 72 + 36);
 }
+
+} // namespace summary_tests

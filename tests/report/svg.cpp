@@ -10,6 +10,8 @@
 #include <cairn/report/svg.hpp>
 #include <doctest/doctest.h>
 
+namespace svg_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -69,3 +71,5 @@ TEST_CASE("write_svg writes the drawing as it is") {
   std::filesystem::remove(path);
   CHECK_THROWS_AS(write_svg("/no/such/folder/a.svg", ""), file_error);
 }
+
+} // namespace svg_tests

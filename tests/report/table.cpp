@@ -4,6 +4,8 @@
 #include <cairn/report/table.hpp>
 #include <doctest/doctest.h>
 
+namespace table_tests {
+
 using namespace cairn;
 
 namespace {
@@ -53,3 +55,5 @@ TEST_CASE("a rule stands where it was asked for, in the text only") {
                     "sum       3\n");
   CHECK(t.markdown().find("---", t.markdown().find("| a")) == std::string::npos);
 }
+
+} // namespace table_tests

@@ -14,6 +14,8 @@
 #include "../data/folder.hpp"
 #include "fake_run.hpp"
 
+namespace tensorboard_log_tests {
+
 using namespace cairn;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("tensorboard_log: as a callback it writes on rank 0 only") {
   CHECK(payloads(contents(log.file())).size() == 4);
   CHECK(here.files() == 1);
 }
+
+} // namespace tensorboard_log_tests

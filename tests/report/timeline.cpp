@@ -8,6 +8,8 @@
 #include <cairn/report/timeline.hpp>
 #include <doctest/doctest.h>
 
+namespace timeline_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -103,3 +105,5 @@ TEST_CASE("layers are counted from the end, also inside a stage") {
   const std::vector<bucket> beyond{{0, 10, 4}};
   CHECK_THROWS_WITH_AS(departures(of_three, beyond, 8), doctest::Contains("found layer 4"), error);
 }
+
+} // namespace timeline_tests

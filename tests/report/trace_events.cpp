@@ -8,6 +8,8 @@
 
 #include "json.hpp"
 
+namespace trace_events_tests {
+
 using namespace cairn;
 
 TEST_CASE("trace_events: slices, rows and counts of a rank, in microseconds") {
@@ -53,3 +55,5 @@ TEST_CASE("trace_events: slices that overlap lie on rows side by side") {
   for (const trace_slice& s : t.slices) rows.push_back(s.row);
   CHECK(rows == std::vector<std::size_t>{1, 2, 1, 3, 1});
 }
+
+} // namespace trace_events_tests

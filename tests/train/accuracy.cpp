@@ -23,6 +23,8 @@
 #include "../layer/several_layers.hpp"
 #include "../net/kernels.hpp"
 
+namespace accuracy_tests {
+
 using namespace cairn;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("a network of several tensors learns from a loader of several arrays")
   CHECK(train.steps() == 20 * 12);
   CHECK(accuracy(train, held_out) > 0.9);
 }
+
+} // namespace accuracy_tests

@@ -5,6 +5,8 @@
 
 #include "../reference/optimizer_check.hpp"
 
+namespace adam_tests {
+
 using namespace cairn;
 
 static_assert(optimizer<Adam>);
@@ -21,3 +23,5 @@ TEST_CASE("Adam: PyTorch's defaults") {
   CHECK((adam.learning_rate == 1e-3 && adam.betas[0] == 0.9 && adam.betas[1] == 0.999));
   CHECK((adam.eps == 1e-8 && adam.weight_decay == 0 && adam.states() == 2));
 }
+
+} // namespace adam_tests

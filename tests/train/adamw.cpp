@@ -5,6 +5,8 @@
 
 #include "../reference/optimizer_check.hpp"
 
+namespace adamw_tests {
+
 using namespace cairn;
 
 static_assert(optimizer<AdamW>);
@@ -21,3 +23,5 @@ TEST_CASE("AdamW: PyTorch's defaults") {
   CHECK((adamw.learning_rate == 1e-3 && adamw.betas[0] == 0.9 && adamw.betas[1] == 0.999));
   CHECK((adamw.eps == 1e-8 && adamw.weight_decay == 1e-2 && adamw.states() == 2));
 }
+
+} // namespace adamw_tests

@@ -12,6 +12,8 @@
 
 #include "training.hpp"
 
+namespace all_ranks_tests {
+
 using namespace cairn;
 using testing::text_of;
 
@@ -103,3 +105,5 @@ TEST_CASE("all_ranks: ranks that are asked to stop know it after the same step, 
   alone.step(s.x, s.y);
   CHECK_FALSE(alone.stop_requested());
 }
+
+} // namespace all_ranks_tests

@@ -7,6 +7,8 @@
 #include <cairn/train/mse_loss.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_loss_tests {
+
 using namespace cairn;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("checked_loss: losses are losses, and others say how far they get") {
   static_assert(checked<answering>::steps == 2 && checked<taking>::steps == 3);
   static_assert(checked<with_a_setting>::steps == 4 && checked<running>::steps == 5);
 }
+
+} // namespace checked_loss_tests

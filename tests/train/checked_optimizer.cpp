@@ -7,6 +7,8 @@
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_optimizer_tests {
+
 using namespace cairn;
 
 namespace {
@@ -42,3 +44,5 @@ TEST_CASE("checked_optimizer: the first requirement that does not hold") {
   static_assert(steps<with_a_setting> == 4 && steps<without_a_choice> == 5);
   static_assert(steps<SGD> == 6 && steps<AdamW, double> == 6 && steps<parameter_groups<vectors_only, SGD>> == 6);
 }
+
+} // namespace checked_optimizer_tests

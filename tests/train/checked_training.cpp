@@ -9,6 +9,8 @@
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 
+namespace checked_training_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -53,3 +55,5 @@ TEST_CASE("checked_training: what has to fit the device and the numbers") {
   static_assert(
       names<loss_joint<CrossEntropyLoss, Linear<8, 1>, dims<1>>, Sequential<Linear<4, 8>, Linear<8, 1>>, CrossEntropyLoss>);
 }
+
+} // namespace checked_training_tests

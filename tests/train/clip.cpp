@@ -10,6 +10,8 @@
 #include "../reference/differences.hpp"
 #include "../reference/values.hpp"
 
+namespace clip_tests {
+
 using namespace cairn;
 
 TEST_CASE_TEMPLATE("clip_norm: PyTorch's numbers", T, float, double) {
@@ -32,3 +34,5 @@ TEST_CASE("clip_norm: never makes a gradient larger, and may be off") {
   CHECK(clip_norm{}.scale(1e9) == 1);
   CHECK(std::isnan(clip_norm{.max_norm = 2}.scale(NAN)));
 }
+
+} // namespace clip_tests

@@ -9,6 +9,8 @@
 
 #include "../reference/loss_check.hpp"
 
+namespace cross_entropy_loss_tests {
+
 using namespace cairn;
 
 static_assert(CrossEntropyLoss::accepts({10}) && CrossEntropyLoss::accepts({3, 4}) && !CrossEntropyLoss::accepts({}) &&
@@ -58,3 +60,5 @@ TEST_CASE("CrossEntropyLoss: options that cannot be are named before anything is
   CrossEntropyLoss{.ignore_index = -100}.run(device.compute(), call);
   CHECK(loss == 0);
 }
+
+} // namespace cross_entropy_loss_tests

@@ -9,6 +9,8 @@
 #include <cairn/core/error.hpp>
 #include <doctest/doctest.h>
 
+namespace early_stopping_tests {
+
 using namespace cairn;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("early_stopping: an epoch without validation is none, and a run that h
   more_patient.on_epoch(next);
   CHECK(next.reason == "early stopping: val_loss = 1.5 and no improvement of 1 in 2 epochs");
 }
+
+} // namespace early_stopping_tests

@@ -23,6 +23,8 @@
 #include "digits.hpp"
 #include "training.hpp"
 
+namespace fit_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::digits;
@@ -300,3 +302,5 @@ TEST_CASE("fit: on a device whose work is done later, with a loader that fills i
   for (const std::size_t together : {1U, 3U})
     CHECK((history(std::type_identity<apart::device>{}, together) == history(std::type_identity<cpu>{}, together)));
 }
+
+} // namespace fit_tests

@@ -13,6 +13,8 @@
 
 #include "training.hpp"
 
+namespace fit_run_tests {
+
 using namespace cairn;
 using testing::features;
 
@@ -54,3 +56,5 @@ TEST_CASE("fit_run: what a run says of itself with two ranks and two micro-batch
     CHECK(seen.rates == std::vector<double>{0.5, 0.25, 0.125, 0.0625});
   });
 }
+
+} // namespace fit_run_tests

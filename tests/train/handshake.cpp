@@ -20,6 +20,8 @@
 #include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 
+namespace handshake_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -214,3 +216,5 @@ TEST_CASE("handshake: words travel only where the numbers differ") {
     CHECK(comm.exchanges == 3);
   });
 }
+
+} // namespace handshake_tests

@@ -9,6 +9,8 @@
 
 #include "apart_ops.hpp"
 
+namespace host_copy_tests {
+
 using namespace cairn;
 
 TEST_CASE("host_copy: where memory is shared it is the numbers themselves") {
@@ -37,3 +39,5 @@ TEST_CASE("host_copy: elsewhere it is a copy, and what was changed goes back whe
   detail::host_copy<float, apart::device> fourth(device, there);
   CHECK(fourth.numbers()[3] == 5);
 }
+
+} // namespace host_copy_tests

@@ -17,6 +17,8 @@
 #include "../layer/several_layers.hpp"
 #include "training.hpp"
 
+namespace input_arrays_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::text_of;
@@ -132,3 +134,5 @@ TEST_CASE("inputs: a network of one tensor takes them too") {
   CHECK(a.step(s.hidden, s.classes) == b.step(inputs(s.hidden), s.classes));
   CHECK(a.checksum() == b.checksum());
 }
+
+} // namespace input_arrays_tests

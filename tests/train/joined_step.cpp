@@ -22,6 +22,8 @@
 
 #include "training.hpp"
 
+namespace joined_step_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::Net;
@@ -418,3 +420,5 @@ TEST_CASE("joined_step: a rank that forgets it is missed, as one that makes fewe
     CHECK(has(text, "rank 0 returned after"));
   }
 }
+
+} // namespace joined_step_tests

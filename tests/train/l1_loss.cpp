@@ -5,6 +5,8 @@
 
 #include "../reference/loss_check.hpp"
 
+namespace l1_loss_tests {
+
 using namespace cairn;
 
 static_assert(L1Loss::accepts({1}) && L1Loss::accepts({}) && L1Loss::targets_per_sample({3, 2}) == 6);
@@ -14,3 +16,5 @@ TEST_CASE_TEMPLATE("L1Loss: PyTorch's numbers", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-13;
   CHECK((loss_distance_from_torch<L1Loss, T, T>("l1", {5}) < tolerance));
 }
+
+} // namespace l1_loss_tests

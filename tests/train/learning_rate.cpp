@@ -9,6 +9,8 @@
 #include "../reference/differences.hpp"
 #include "../reference/values.hpp"
 
+namespace learning_rate_tests {
+
 using namespace cairn;
 
 namespace {
@@ -36,3 +38,5 @@ TEST_CASE("learning rate: constant, and past the end of a schedule") {
   CHECK(cosine_rate{.learning_rate = 0.5, .total_steps = 4, .warm_up = 4}.at(4) == 0);
   CHECK(step_rate{.learning_rate = 0.5, .step_size = 0, .gamma = 1}.at(9) == 0.5); // 0 means every step
 }
+
+} // namespace learning_rate_tests

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace loss_tests {
+
 using namespace cairn;
 
 namespace {
@@ -26,3 +28,5 @@ TEST_CASE("loss_call: nothing is wanted until it is asked for") {
   const loss_call<float, int> call;
   CHECK((call.rows == 0 && call.output_gradient == nullptr && call.loss == nullptr));
 }
+
+} // namespace loss_tests

@@ -13,6 +13,8 @@
 
 #include "../net/kernels.hpp"
 
+namespace measured_costs_tests {
+
 using namespace cairn;
 
 TEST_CASE("measured costs: every stage has the time of its forward, and of its backward where it has one") {
@@ -55,3 +57,5 @@ TEST_CASE("measured costs: copies of a stage cost what they do on average") {
   CHECK(given[2] == stage_cost{7, 7, 7});
   CHECK(given[3] == stage_cost{21, 5, 11});
 }
+
+} // namespace measured_costs_tests

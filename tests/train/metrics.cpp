@@ -8,6 +8,8 @@
 #include <cairn/core/view.hpp>
 #include <doctest/doctest.h>
 
+namespace metrics_tests {
+
 using namespace cairn;
 
 TEST_CASE("metrics: add up over batches of any size to the value of all") {
@@ -26,3 +28,5 @@ TEST_CASE("metrics: add up over batches of any size to the value of all") {
   const std::vector<float> targets{1, 0, 0, 5, 4, 0.5F};
   CHECK(MeanAbsoluteError{}.value(MeanAbsoluteError{}.add(second, targets, 0)) == doctest::Approx((1 + 0 + 1 + 0 + 0 + 2.5) / 6));
 }
+
+} // namespace metrics_tests

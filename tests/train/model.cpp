@@ -13,6 +13,8 @@
 #include "../layer/several_layers.hpp"
 #include "training.hpp"
 
+namespace model_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::Net;
@@ -127,3 +129,5 @@ TEST_CASE("model: a network of several arrays") {
   CHECK(outputs_of(net.evaluate(inputs(a.x, b.x))) == outputs_of(train.evaluate(inputs(a.x, b.x))));
   CHECK(outputs_of(net.evaluate(inputs(a.x, b.x))) != outputs_of(net.evaluate(inputs(a.x, a.x))));
 }
+
+} // namespace model_tests

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace monitored_tests {
+
 using namespace cairn;
 using detail::monitored;
 
@@ -39,3 +41,5 @@ TEST_CASE("monitored: the best so far, smaller or larger, and never a NaN") {
   CHECK_FALSE(improved(taken_up, 1.5));
   CHECK(improved(taken_up, 2));
 }
+
+} // namespace monitored_tests

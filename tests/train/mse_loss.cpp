@@ -5,6 +5,8 @@
 
 #include "../reference/loss_check.hpp"
 
+namespace mse_loss_tests {
+
 using namespace cairn;
 
 static_assert(MSELoss::accepts({1}) && MSELoss::accepts({}) && MSELoss::targets_per_sample({3, 2}) == 6);
@@ -13,3 +15,5 @@ static_assert(MSELoss::takes<float, float> && !MSELoss::takes<float, int> && !MS
 TEST_CASE_TEMPLATE("MSELoss: PyTorch's numbers", T, float, double) {
   CHECK(loss_distance_from_torch<MSELoss, T, T>("mse", {5}) < (sizeof(T) == 4 ? 1e-6 : 1e-13));
 }
+
+} // namespace mse_loss_tests

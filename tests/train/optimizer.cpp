@@ -5,6 +5,8 @@
 
 #include "../reference/optimizer_check.hpp"
 
+namespace optimizer_tests {
+
 using namespace cairn;
 
 namespace {
@@ -36,3 +38,5 @@ TEST_CASE("update_call: is enough for an optimizer of one's own") {
   const auto after = trajectory<double>(sign_descent{});
   for (std::size_t i = 0; i < start.size(); ++i) CHECK(after[i] == start[i] - (gradients[i] > 0 ? 0.25 : -0.25));
 }
+
+} // namespace optimizer_tests

@@ -13,6 +13,8 @@
 
 #include "../net/kernels.hpp"
 
+namespace parameter_groups_tests {
+
 using namespace cairn;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("parameter_groups: what a rate of 0 leaves as it was") {
   for (const std::size_t k : {0U, 4U}) CHECK(some[k] != start[k]); // weights of the two Linears
   for (const std::size_t k : {1U, 2U, 3U, 5U}) CHECK(some[k] == start[k]);
 }
+
+} // namespace parameter_groups_tests

@@ -12,6 +12,8 @@
 
 #include "training.hpp"
 
+namespace parameters_tests {
+
 using namespace cairn;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_CASE("parameters: uniform, normal, truncated normal and constant initial va
   CHECK(found["0.noise"] != found["0.normal"]);
   CHECK(moments(found["0.noise"], 1).deviation == doctest::Approx(0.02).epsilon(0.05));
 }
+
+} // namespace parameters_tests

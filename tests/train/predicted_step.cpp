@@ -19,6 +19,8 @@
 #include <cairn/net/sequential.hpp>
 #include <cairn/train/predicted_step.hpp>
 
+namespace predicted_step_tests {
+
 using namespace cairn;
 
 namespace {
@@ -261,3 +263,5 @@ TEST_CASE("predicted_step: clusters and costs that there cannot be are refused")
   no_costs([] { return costs_of<Early>::at_rate(-5); }, "a rate of more than 0 operations per second, found -5");
   no_costs([] { return costs_of<Early>::at_rate(5, nan); }, "an update of 0 seconds or more, found nan");
 }
+
+} // namespace predicted_step_tests

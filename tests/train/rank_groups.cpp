@@ -7,6 +7,8 @@
 #include <cairn/train/rank_groups.hpp>
 #include <doctest/doctest.h>
 
+namespace rank_groups_tests {
+
 using cairn::detail::rank_groups;
 using ranks = std::vector<std::size_t>;
 
@@ -46,3 +48,5 @@ TEST_CASE("rank_groups: ranks are named in words, many of them by the first") {
   CHECK(rank_groups::text(thousand) == "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 992 more");
   CHECK(rank_groups::joined({}).empty());
 }
+
+} // namespace rank_groups_tests

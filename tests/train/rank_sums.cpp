@@ -16,6 +16,8 @@
 
 #include "training.hpp"
 
+namespace rank_sums_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::features;
@@ -92,3 +94,5 @@ TEST_CASE("rank_sums: ranks that are finished take part in the statistics of the
   check_join<fused_update, bucket_bytes<1>>();
   check_join<fused_update>();
 }
+
+} // namespace rank_sums_tests

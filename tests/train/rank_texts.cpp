@@ -14,6 +14,8 @@
 #include <cairn/train/training_options.hpp>
 #include <doctest/doctest.h>
 
+namespace rank_texts_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -123,3 +125,5 @@ TEST_CASE("rank_texts: where words do not tell groups apart, a mark does, and no
   CHECK(has(found(of_ranks), "found 0 on rank 0, 1 on rank 1, 2 on rank 2, "));
   CHECK(has(found(of_ranks), ", 7 on rank 7 and others on the other ranks"));
 }
+
+} // namespace rank_texts_tests

@@ -6,6 +6,8 @@
 
 #include "training.hpp"
 
+namespace rate_schedule_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -80,3 +82,5 @@ TEST_CASE("rate_schedule: without one the optimizer's rate holds") {
   training<Net> t{SGD{.learning_rate = 0.25}, {.seed = 3}};
   CHECK(t.learning_rate() == 0.25);
 }
+
+} // namespace rate_schedule_tests

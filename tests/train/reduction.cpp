@@ -8,6 +8,8 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/train/reduction.hpp>
 
+namespace reduction_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -75,3 +77,5 @@ TEST_CASE("reduction: a bucket leaves when it is complete, in order and once, an
   }
   CHECK(gradients == std::array<float, 6>{4, 8, 12, 16, 20, 24});
 }
+
+} // namespace reduction_tests

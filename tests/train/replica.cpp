@@ -7,6 +7,8 @@
 
 #include "training.hpp"
 
+namespace replica_tests {
+
 using namespace cairn;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("replica: it lends what the whole network shares, and the inputs where
   });
   CHECK(!own.lend(3, pass::forward).inputs);
 }
+
+} // namespace replica_tests

@@ -14,6 +14,8 @@
 
 #include "training.hpp"
 
+namespace replica_owner_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -108,3 +110,5 @@ TEST_CASE("replica_owner: a model and a trainer show the same parameters, and ta
   CHECK(testing::has(testing::text_of([&] { train.evaluate(std::vector<float>(7)); }), "trainer::evaluate, inputs"));
   CHECK(testing::has(testing::text_of([&] { net.evaluate(std::vector<float>(7)); }), "model::evaluate, inputs"));
 }
+
+} // namespace replica_owner_tests

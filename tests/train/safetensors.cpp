@@ -26,6 +26,8 @@
 #include "../reference/values.hpp"
 #include "training.hpp"
 
+namespace safetensors_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::features;
@@ -238,3 +240,5 @@ TEST_CASE("safetensors: the weight of a convolution is in the file in torch's or
   CHECK(load_weights(wider, path, weights::partly).of_another_shape ==
         std::vector<std::string>{"1.weight (3, 2, 3, 3), found (3, 2, 3, 2)"});
 }
+
+} // namespace safetensors_tests

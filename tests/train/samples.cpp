@@ -13,6 +13,8 @@
 
 #include "training.hpp"
 
+namespace samples_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::samples;
@@ -118,3 +120,5 @@ TEST_CASE("samples: rows are counted, and errors say where") {
       has(text_of([] { detail::count_rows(std::vector<float>(16), shape{4}, 3, "here"); }), "here: expected at most 3 samples"));
   CHECK(has(text_of([] { detail::count_rows(std::vector<float>(), shape{4}, 3, "here"); }), "found 0 numbers"));
 }
+
+} // namespace samples_tests

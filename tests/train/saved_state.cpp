@@ -35,6 +35,8 @@
 #include "digits.hpp"
 #include "training.hpp"
 
+namespace saved_state_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::features;
@@ -384,3 +386,5 @@ TEST_CASE("saved_state: a job of bfloat16 goes on with the bits that it would ha
   CHECK(double(train.step(s.x, s.y)) == double(other.step(s.x, s.y)));
   CHECK(everything(train) == everything(other));
 }
+
+} // namespace saved_state_tests

@@ -31,6 +31,8 @@
 #include "digits.hpp"
 #include "training.hpp"
 
+namespace saved_states_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::features;
@@ -308,3 +310,5 @@ TEST_CASE("saved_states: a folder that cannot be written is an error, and a step
     std::filesystem::permissions(here.path, std::filesystem::perms::owner_all);
   }
 }
+
+} // namespace saved_states_tests

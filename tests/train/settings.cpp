@@ -7,6 +7,8 @@
 #include <cairn/train/settings.hpp>
 #include <doctest/doctest.h>
 
+namespace settings_tests {
+
 using namespace cairn;
 
 namespace {
@@ -32,3 +34,5 @@ TEST_CASE("settings: left out or a range of double, and nothing else") {
   static_assert(detail::right_settings<sealed>);
   static_assert(!detail::right_settings<with_a_number> && !detail::right_settings<not_of_a_constant>);
 }
+
+} // namespace settings_tests

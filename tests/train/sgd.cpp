@@ -5,6 +5,8 @@
 
 #include "../reference/optimizer_check.hpp"
 
+namespace sgd_tests {
+
 using namespace cairn;
 
 static_assert(optimizer<SGD>);
@@ -26,3 +28,5 @@ TEST_CASE("SGD: PyTorch's defaults, and a state only with momentum") {
   CHECK(sgd.states() == 0);
   CHECK(SGD{.momentum = 0.9}.states() == 1);
 }
+
+} // namespace sgd_tests

@@ -5,6 +5,8 @@
 
 #include "../reference/loss_check.hpp"
 
+namespace smooth_l1_loss_tests {
+
 using namespace cairn;
 
 static_assert(SmoothL1Loss::accepts({1}) && SmoothL1Loss::accepts({}) && SmoothL1Loss::targets_per_sample({3, 2}) == 6);
@@ -21,3 +23,5 @@ TEST_CASE("SmoothL1Loss: a beta below 0 is refused") {
   CHECK_THROWS_WITH_AS((loss_distance_from_torch<SmoothL1Loss, float, float>("smooth_l1", {5}, {.beta = -1})),
                        doctest::Contains("a beta of 0 or more, found -1"), input_error);
 }
+
+} // namespace smooth_l1_loss_tests

@@ -8,6 +8,8 @@
 
 #include "apart_ops.hpp"
 
+namespace staging_slots_tests {
+
 using namespace cairn;
 
 TEST_CASE("staging_slots: each batch arrives whole, however late the device is") {
@@ -31,3 +33,5 @@ TEST_CASE("staging_slots: each batch arrives whole, however late the device is")
   CHECK(waits == 3); // the first two find their slots unused
   for (std::size_t i = 0; i < back.size(); ++i) CHECK(std::to_integer<std::size_t>(back[i]) == i / 64 + 1);
 }
+
+} // namespace staging_slots_tests

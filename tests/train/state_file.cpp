@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+namespace state_file_tests {
+
 using namespace cairn;
 
 TEST_CASE("state_file: numbers come back bit for bit") {
@@ -61,3 +63,5 @@ TEST_CASE("state_file: of two long texts the place is shown where they part") {
   CHECK(text ==
         "expected ..." + std::string(24, 'x') + "A" + std::string(75, 'y') + "..., found ..." + std::string(24, 'x') + "B");
 }
+
+} // namespace state_file_tests

@@ -8,6 +8,8 @@
 
 #include <cairn/train/step_facts.hpp>
 
+namespace step_facts_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -107,3 +109,5 @@ TEST_CASE("step_facts: one rank that asks to stop is heard by all, and is no oth
     CHECK(compared<float>(ranks) == "");
   }
 }
+
+} // namespace step_facts_tests

@@ -16,6 +16,8 @@
 #include <cairn/net/sequential.hpp>
 #include <cairn/train/step_gradients.hpp>
 
+namespace step_gradients_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -106,3 +108,5 @@ TEST_CASE("step_gradients: with a fused update the executor writes to the bucket
     CHECK(start + g.on_the_way().span_of(b).size_bytes() <= arena.data() + arena.size());
   }
 }
+
+} // namespace step_gradients_tests

@@ -7,6 +7,8 @@
 
 #include <cairn/train/step_guard.hpp>
 
+namespace step_guard_tests {
+
 using namespace cairn;
 using cairn::detail::step_guard;
 
@@ -66,3 +68,5 @@ TEST_CASE("step_guard: what concerns other ranks says in which step, and stays o
   CHECK_THROWS_WITH(wait(), doctest::Contains("trainer, step 4: late"));
   CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, [] {}), int);
 }
+
+} // namespace step_guard_tests

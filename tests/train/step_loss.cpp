@@ -8,6 +8,8 @@
 
 #include "apart.hpp"
 
+namespace step_loss_tests {
+
 using namespace cairn;
 
 TEST_CASE("step_loss: it asks its owner when it is used, and waits only if its number is wanted") {
@@ -28,3 +30,5 @@ TEST_CASE("step_loss: it asks its owner when it is used, and waits only if its n
   CHECK(number == 3.5);
   CHECK(loss.is_there());
 }
+
+} // namespace step_loss_tests

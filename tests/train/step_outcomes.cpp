@@ -8,6 +8,8 @@
 
 #include "apart_ops.hpp"
 
+namespace step_outcomes_tests {
+
 using namespace cairn;
 
 TEST_CASE("step_outcomes: what a step tells is settled before its place is used again, and kept") {
@@ -53,3 +55,5 @@ TEST_CASE("step_outcomes: what a step tells is settled before its place is used 
   CHECK(settled.size() == 5);
   device.compute().finish();
 }
+
+} // namespace step_outcomes_tests

@@ -12,6 +12,8 @@
 
 #include "default_signals.hpp"
 
+namespace stop_signals_tests {
+
 using namespace cairn;
 
 TEST_CASE("stop_signals: the first one is noted, the second ends the process as ever") {
@@ -58,3 +60,5 @@ TEST_CASE("stop_signals: what the program handles or ignores itself is left alon
   ::raise(SIGTERM);
   CHECK(seen == 2);
 }
+
+} // namespace stop_signals_tests

@@ -11,6 +11,8 @@
 
 #include "training.hpp"
 
+namespace taken_loss_tests {
+
 using namespace cairn;
 
 TEST_CASE("taken_loss: targets for another number of samples are refused before anything runs") {
@@ -48,3 +50,5 @@ TEST_CASE("taken_loss: the mean over the samples, with a derivative unless nobod
                     static_cast<float*>(nullptr));
   CHECK(alone == loss);
 }
+
+} // namespace taken_loss_tests

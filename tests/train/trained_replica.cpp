@@ -11,6 +11,8 @@
 #include "apart_ops.hpp"
 #include "training.hpp"
 
+namespace trained_replica_tests {
+
 using namespace cairn;
 
 namespace {
@@ -40,3 +42,5 @@ TEST_CASE("trained_replica: a device that does not come to an end is given up af
   t.step(s.x, s.y);
   CHECK_THROWS_WITH_AS(t.wait(), doctest::Contains("expected its work to be done within 50 ms"), deadline_error);
 }
+
+} // namespace trained_replica_tests

@@ -7,6 +7,8 @@
 #include <cairn/train/training_options.hpp>
 #include <doctest/doctest.h>
 
+namespace training_options_tests {
+
 using namespace cairn;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("training_options: a rank's device is the one of its place on its mach
   CHECK(options{}.on_device<loopback::rank>(nullptr).ordinal == 0);
   CHECK(options{.ordinal = 7}.on_device(&third).ordinal == 7);
 }
+
+} // namespace training_options_tests

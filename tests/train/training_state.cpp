@@ -14,6 +14,8 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
 
+namespace training_state_tests {
+
 using namespace cairn;
 
 TEST_CASE("training_state: words of what decides the bits, and of nothing else") {
@@ -39,3 +41,5 @@ TEST_CASE("training_state: words of what decides the bits, and of nothing else")
   CHECK(set[4] == "max_norm 2");
   CHECK(set[5] == "one that begins with 0.25");
 }
+
+} // namespace training_state_tests

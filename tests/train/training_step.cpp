@@ -23,6 +23,8 @@
 #include "../reference/values.hpp"
 #include "training.hpp"
 
+namespace training_step_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::copy_of;
@@ -148,3 +150,5 @@ TEST_CASE("training_step: what does not fit is refused and leaves everything as 
   CHECK(t.step(s.x, s.y) == other.step(s.x, s.y));
   CHECK(t.checksum() == other.checksum());
 }
+
+} // namespace training_step_tests

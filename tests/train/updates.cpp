@@ -8,6 +8,8 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/train/updates.hpp>
 
+namespace updates_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -75,3 +77,5 @@ TEST_CASE("updates: another optimizer needs as many states") {
   CHECK_THROWS_AS(u.change(other), input_error);
   CHECK(u.optimizer().learning_rate == 0.5);
 }
+
+} // namespace updates_tests

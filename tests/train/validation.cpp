@@ -21,6 +21,8 @@
 #include "digits.hpp"
 #include "training.hpp"
 
+namespace validation_tests {
+
 using namespace cairn;
 using testing::classes;
 using testing::digits;
@@ -85,3 +87,5 @@ TEST_CASE("validation: of no samples is an error") {
   CHECK(testing::has(text_of([&] { validation{none.data, sequential_sampler{}, batch<8>{}}.on_validate(run); }),
                      "expected at least one sample, found none"));
 }
+
+} // namespace validation_tests

@@ -5,6 +5,8 @@
 #include <cairn/train/wait_on_host.hpp>
 #include <doctest/doctest.h>
 
+namespace wait_on_host_tests {
+
 using namespace cairn;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("wait_on_host: all that is on a queue is waited for") {
   detail::finish_on_host(queue);
   CHECK(queue.asked == 2);
 }
+
+} // namespace wait_on_host_tests

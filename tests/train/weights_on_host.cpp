@@ -9,6 +9,8 @@
 #include "apart_ops.hpp"
 #include "training.hpp"
 
+namespace weights_on_host_tests {
+
 using namespace cairn;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("weights_on_host: parameters and states by name, on any device, and wh
   CHECK(names_and_numbers<cpu>() == expected);
   CHECK(names_and_numbers<apart::device>() == expected);
 }
+
+} // namespace weights_on_host_tests

@@ -17,6 +17,8 @@
 #include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
 
+namespace working_copy_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -108,3 +110,5 @@ TEST_CASE("working_copy: integers are read where the program has them, beside in
   CHECK(lent.integers(0) == tokens.data());
   CHECK(are_rounded(lent[1], rows));
 }
+
+} // namespace working_copy_tests

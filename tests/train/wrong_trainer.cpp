@@ -8,6 +8,8 @@
 #include <cairn/train/wrong_trainer.hpp>
 #include <doctest/doctest.h>
 
+namespace wrong_trainer_tests {
+
 using namespace cairn;
 
 // Programs that meet it are in tests/compile_fail/.
@@ -18,3 +20,5 @@ TEST_CASE("wrong_trainer: what stands in has all that a trainer has, and what fi
   static_assert(std::is_same_v<detail::stand_in_trainer<int>, detail::stand_in_trainer<float>>);
   static_assert(!std::is_base_of_v<detail::stand_in_trainer<float>, fits>);
 }
+
+} // namespace wrong_trainer_tests

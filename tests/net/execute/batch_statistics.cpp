@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
 #include <cairn/layer/embedding.hpp>
@@ -11,6 +12,8 @@
 #include <cairn/net/execute.hpp>
 
 #include "../planned.hpp"
+
+namespace execute_batch_statistics_tests {
 
 using namespace cairn;
 
@@ -47,3 +50,5 @@ TEST_CASE("batch statistics: in checkpoints inside checkpoints") { testing::chec
 TEST_CASE("batch statistics: in branches") { testing::check_network<Beside, 4, float>(); }
 
 TEST_CASE("batch statistics: of the pixels of images") { testing::check_network<Images, 5, float>(); }
+
+} // namespace execute_batch_statistics_tests

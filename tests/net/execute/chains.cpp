@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
@@ -11,6 +12,8 @@
 #include "../layers.hpp"
 #include "../planned.hpp"
 #include "../sum.hpp"
+
+namespace execute_chains_tests {
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -49,3 +52,5 @@ TEST_CASE("chains: chains that take fewer tensors than arrive") {
   static_assert(values.of[2].takes == 2 && values.of[2].gives == 1 && values.of[2].after.size() == 2);
   testing::check_network<Fewer, 5, float>();
 }
+
+} // namespace execute_chains_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -9,6 +10,8 @@
 #include "../../layer/several_layers.hpp"
 #include "../layers.hpp"
 #include "../planned.hpp"
+
+namespace execute_element_types_tests {
 
 using namespace cairn;
 using testing::BatchMean;
@@ -49,3 +52,5 @@ TEST_CASE_TEMPLATE("element types: a tensor of the whole batch has a gradient of
 }
 
 TEST_CASE("element types: constants of a sample and of a batch") { testing::check_network<Positions, 5, float>(); }
+
+} // namespace execute_element_types_tests

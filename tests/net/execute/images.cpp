@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Networks of images, whose layers have windows.
+//
+// long to compile
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/conv2d.hpp>
@@ -14,6 +16,8 @@
 #include <cairn/net/execute.hpp>
 
 #include "../planned.hpp"
+
+namespace execute_images_tests {
 
 using namespace cairn;
 
@@ -42,3 +46,5 @@ TEST_CASE_TEMPLATE("images: convolutions in blocks and in branches, under every 
 TEST_CASE_TEMPLATE("images: pools and groups in blocks and in branches, under every policy", T, float, double) {
   testing::check_network<Pooled, 5, T>();
 }
+
+} // namespace execute_images_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +20,8 @@
 #include "../../layer/several_layers.hpp"
 #include "../layers.hpp"
 #include "../planned.hpp"
+
+namespace execute_several_tensors_tests {
 
 using namespace cairn;
 using testing::First;
@@ -193,3 +196,5 @@ TEST_CASE("several tensors: gradients are derivatives") {
   check_derivatives<Adding>();
 #endif
 }
+
+} // namespace execute_several_tensors_tests

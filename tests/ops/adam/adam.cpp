@@ -8,6 +8,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace adam_adam_tests {
+
 using namespace cairn;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("adam: a gradient of zeros moves nothing") {
   adam(device.compute(), 5, p.data(), m.data(), s.data(), g.data(), c);
   CHECK(p == std::vector<float>(5, 2.0F));
 }
+
+} // namespace adam_adam_tests

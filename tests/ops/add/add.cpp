@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace add_add_tests {
+
 using namespace cairn;
 
 TEST_CASE("add: the sum, also on top of an operand") {
@@ -50,3 +52,5 @@ TEST_CASE("add_matrix: without gaps, and of other extents") {
   CHECK((sum == std::vector<double>{6, 8, 10, 12}));
   CHECK_THROWS_AS(add_matrix(device.compute(), matrix<double>{sum.data(), 2, 2}, left, narrow), error);
 }
+
+} // namespace add_add_tests

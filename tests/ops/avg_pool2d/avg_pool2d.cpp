@@ -13,6 +13,8 @@
 #include "../../reference/differences.hpp"
 #include "../narrow.hpp"
 
+namespace avg_pool2d_avg_pool2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -121,3 +123,5 @@ TEST_CASE("avg_pool2d: of 16-bit elements it is that of float, rounded once") {
     CHECK(narrow::wrong(own.dx, wide.dx, 1e-6F) == 0);
   }
 }
+
+} // namespace avg_pool2d_avg_pool2d_tests

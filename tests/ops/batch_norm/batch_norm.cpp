@@ -11,6 +11,8 @@
 #include "../../reference/values.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace batch_norm_batch_norm_tests {
+
 using namespace cairn;
 
 namespace {
@@ -231,3 +233,5 @@ TEST_CASE("batch_norm: sums over ranks of floats far from zero lose no more than
   for (std::size_t j = 0; j < 2 * features; ++j) // a float there is 1/512 from the next, so its square is known to 1e-6
     CHECK(static_cast<double>(statistics[j]) == doctest::Approx(expected.statistics[j]).epsilon(1e-6));
 }
+
+} // namespace batch_norm_batch_norm_tests

@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace batch_norm_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("batch_norm: of 16-bit elements it is that of float, rounded once, and
   check<bfloat16>();
   check<float16>();
 }
+
+} // namespace batch_norm_narrow_tests

@@ -9,6 +9,8 @@
 #include "../../reference/pairs_check.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace bce_with_logits_bce_with_logits_tests {
+
 using namespace cairn;
 
 namespace {
@@ -53,3 +55,5 @@ TEST_CASE("bce_with_logits: bits do not depend on where an element lies") {
   CHECK(bits_ignore_cuts<1>(detail::logit_error{}, operands));
   CHECK(bits_ignore_cuts<1>(detail::logit_error_derivative<float>{0.1F}, operands));
 }
+
+} // namespace bce_with_logits_bce_with_logits_tests

@@ -7,6 +7,8 @@
 
 #include "../made_up.hpp"
 
+namespace channel_statistics_channel_statistics_tests {
+
 using namespace cairn;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("channel_statistics: running statistics move as those of batch_norm") 
   CHECK(mean[0] == 3.125);
   CHECK(variance[0] == 1.25);
 }
+
+} // namespace channel_statistics_channel_statistics_tests

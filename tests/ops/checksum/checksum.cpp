@@ -7,6 +7,8 @@
 
 #include <cairn/ops/checksum/cpu.hpp>
 
+namespace checksum_checksum_tests {
+
 TEST_CASE_TEMPLATE("checksum: four whole numbers below 65,536, others for other bits", T, float, double) {
   cairn::cpu device;
   std::array<T, 100> x{};
@@ -29,3 +31,5 @@ TEST_CASE("checksum: a word comes back from its four numbers") {
   cairn::detail::write_as_numbers(four.data(), 0x0123456789ABCDEFU);
   CHECK(four == std::array{52719.F, 35243.F, 17767.F, 291.F});
 }
+
+} // namespace checksum_checksum_tests

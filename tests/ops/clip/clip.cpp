@@ -6,6 +6,8 @@
 
 #include <cairn/ops/clip/cpu.hpp>
 
+namespace clip_clip_tests {
+
 namespace {
 
 double factor_of(double squares, double scale, double max_norm, const double* mean = nullptr) {
@@ -34,3 +36,5 @@ TEST_CASE("clip: a norm that is no number is seen") {
   CHECK(std::isnan(factor_of(std::numeric_limits<double>::quiet_NaN(), 1, 2)));
   CHECK(factor_of(std::numeric_limits<double>::infinity(), 1, 2) == 0);
 }
+
+} // namespace clip_clip_tests

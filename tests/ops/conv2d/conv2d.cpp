@@ -15,6 +15,8 @@
 
 #include "../matmul/case.hpp"
 
+namespace conv2d_conv2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -199,3 +201,5 @@ TEST_CASE_TEMPLATE("conv2d: the kernels of every instruction set make the same, 
     }
   }
 }
+
+} // namespace conv2d_conv2d_tests

@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace conv2d_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -61,3 +63,5 @@ TEST_CASE("conv2d: of 16-bit elements it is that of float, rounded once, and gra
     check<float16>(how);
   }
 }
+
+} // namespace conv2d_narrow_tests

@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace convert_convert_tests {
+
 using namespace cairn;
 
 TEST_CASE("convert: every element is rounded, and widened again it is the same, whatever the number of threads") {
@@ -25,3 +27,5 @@ TEST_CASE("convert: every element is rounded, and widened again it is the same, 
     CHECK(narrow::wrong(back, wide) == 0);
   }
 }
+
+} // namespace convert_convert_tests

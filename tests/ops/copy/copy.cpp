@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace copy_copy_tests {
+
 using namespace cairn;
 
 TEST_CASE("copy: one part and several, on several threads, and onto itself") {
@@ -51,3 +53,5 @@ TEST_CASE("copy_matrix: without gaps, onto itself, and of other extents") {
   CHECK(to == from);
   CHECK_THROWS_AS(copy_matrix(device.compute(), matrix<float>{to.data(), 3, 2}, matrix<const float>{from.data(), 2, 3}), error);
 }
+
+} // namespace copy_copy_tests

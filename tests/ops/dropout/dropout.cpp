@@ -7,6 +7,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace dropout_dropout_tests {
+
 using namespace cairn;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("dropout: every instruction set draws the same, far along the stream t
     if (set != detail::instruction_set::plain) CHECK(found == expected);
   }
 }
+
+} // namespace dropout_dropout_tests

@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace dropout_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -33,3 +35,5 @@ TEST_CASE("dropout: elements of 16 bits have the mask of floats, and are rounded
   check<bfloat16>();
   check<float16>();
 }
+
+} // namespace dropout_narrow_tests

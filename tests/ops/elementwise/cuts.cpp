@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace elementwise_cuts_tests {
+
 using namespace cairn;
 
 TEST_CASE("for_each_strip: every column once, whole blocks but in the last strip, as many strips as threads "
@@ -40,3 +42,5 @@ TEST_CASE("for_each_row: every row once, of any width") {
       CHECK(seen == std::vector<int>(300, 1));
     }
 }
+
+} // namespace elementwise_cuts_tests

@@ -8,6 +8,8 @@
 
 #include "shifted_cuts.hpp"
 
+namespace elementwise_elementary_tests {
+
 using namespace cairn;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("elementary: the ends of the range, and no number") {
   CHECK(detail::normal_at(-infinity).below == 0.0F);
   CHECK(std::isnan(detail::normal_at(NAN).below));
 }
+
+} // namespace elementwise_elementary_tests

@@ -12,6 +12,8 @@
 
 #include "shifted_cuts.hpp"
 
+namespace elementwise_elementwise_tests {
+
 using namespace cairn;
 
 namespace {
@@ -123,3 +125,5 @@ TEST_CASE("elementwise: the public op takes a lambda of one element too") {
   elementwise(device.compute(), 21, [](float a) { return 3 * a; }, to.data(), x.data());
   for (std::size_t i = 0; i < 21; ++i) CHECK(to[i] == 3 * x[i]);
 }
+
+} // namespace elementwise_elementwise_tests

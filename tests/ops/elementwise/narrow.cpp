@@ -21,6 +21,8 @@
 
 #include "../narrow.hpp"
 
+namespace elementwise_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("narrow elements: a loss is that of float, and its derivative that of 
   check_losses<bfloat16>();
   check_losses<float16>();
 }
+
+} // namespace elementwise_narrow_tests

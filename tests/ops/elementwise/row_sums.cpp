@@ -8,6 +8,8 @@
 
 #include "shifted_cuts.hpp"
 
+namespace elementwise_row_sums_tests {
+
 using namespace cairn;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE_TEMPLATE("add_rows: every element of every row once, in the order of t
       CHECK(right);
     }
 }
+
+} // namespace elementwise_row_sums_tests

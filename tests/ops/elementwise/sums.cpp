@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace elementwise_sums_tests {
+
 using namespace cairn;
 
 TEST_CASE("sum_in_lanes: every term once") {
@@ -29,3 +31,5 @@ TEST_CASE("sum_of_parts: every item once, in parts that only the number of items
     CHECK(sums[0] == doctest::Approx(expected).epsilon(1e-12));
   }
 }
+
+} // namespace elementwise_sums_tests

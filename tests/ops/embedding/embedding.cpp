@@ -13,6 +13,8 @@
 #include "../../reference/values.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace embedding_embedding_tests {
+
 using namespace cairn;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("embedding: an index without a row is an error that says which, and no
     CHECK((y == std::vector<float>(3 * 4, 7.0F)));
   }
 }
+
+} // namespace embedding_embedding_tests

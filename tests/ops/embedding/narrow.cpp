@@ -10,6 +10,8 @@
 
 #include "../narrow.hpp"
 
+namespace embedding_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -39,3 +41,5 @@ TEST_CASE("embedding: rows of 16-bit elements are copied, and their gradients ad
   check<bfloat16>();
   check<float16>();
 }
+
+} // namespace embedding_narrow_tests

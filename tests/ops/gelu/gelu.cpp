@@ -8,6 +8,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace gelu_gelu_tests {
+
 using namespace cairn;
 
 namespace {
@@ -51,3 +53,5 @@ TEST_CASE("gelu: NaN stays visible") {
   gelu_forward(device.compute(), 1, &x, &x);
   CHECK(std::isnan(x));
 }
+
+} // namespace gelu_gelu_tests

@@ -15,6 +15,8 @@
 #include "../../reference/differences.hpp"
 #include "../narrow.hpp"
 
+namespace group_norm_group_norm_tests {
+
 using namespace cairn;
 
 namespace {
@@ -168,3 +170,5 @@ TEST_CASE("group_norm: of 16-bit elements it is that of float, rounded once, and
     CHECK((both_passes<bfloat16>(of, {x.own, dy.own, w.own, b.own}, 1, true) == own));
   }
 }
+
+} // namespace group_norm_group_norm_tests

@@ -9,6 +9,8 @@
 #include "../../reference/pairs_check.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace l1_l1_tests {
+
 using namespace cairn;
 
 namespace {
@@ -47,3 +49,5 @@ TEST_CASE("l1: NaN stays visible, and bits do not depend on where an element lie
   CHECK(bits_ignore_cuts<1>(detail::absolute_error_derivative<float>{0.1F},
                             std::array{steps<float>(-3, 3, 103), steps<float>(2, -2, 103)}));
 }
+
+} // namespace l1_l1_tests

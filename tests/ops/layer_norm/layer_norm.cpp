@@ -10,6 +10,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace layer_norm_layer_norm_tests {
+
 using namespace cairn;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("layer_norm: the same bits on any number of threads") {
     CHECK((one.dx == two.dx && one.dw == two.dw && one.db == two.db));
   }
 }
+
+} // namespace layer_norm_layer_norm_tests

@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace layer_norm_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -47,3 +49,5 @@ TEST_CASE("layer_norm: of 16-bit elements it is that of float, rounded once, and
   check<bfloat16>();
   check<float16>();
 }
+
+} // namespace layer_norm_narrow_tests

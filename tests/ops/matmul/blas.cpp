@@ -11,6 +11,8 @@
 
 #include "case.hpp"
 
+namespace matmul_blas_tests {
+
 using namespace cairn;
 using namespace matmul_case;
 
@@ -44,3 +46,5 @@ TEST_CASE_TEMPLATE("matmul with a BLAS: one, two and three threads give the same
 }
 
 #endif
+
+} // namespace matmul_blas_tests

@@ -11,6 +11,8 @@
 
 #include "case.hpp"
 
+namespace matmul_cpu_tests {
+
 using namespace cairn;
 using namespace matmul_case;
 
@@ -192,3 +194,5 @@ TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
   expected.multiply_plainly(with_bias);
   CHECK(nearly(o.c.numbers, expected.c.numbers, o.k));
 }
+
+} // namespace matmul_cpu_tests

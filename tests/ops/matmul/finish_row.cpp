@@ -9,6 +9,8 @@
 
 #include "case.hpp"
 
+namespace matmul_finish_row_tests {
+
 using namespace cairn;
 using namespace matmul_case;
 
@@ -33,3 +35,5 @@ TEST_CASE_TEMPLATE("matmul: the epilogue of a row, number by number", T, float, 
     }
   }
 }
+
+} // namespace matmul_finish_row_tests

@@ -9,6 +9,8 @@
 #include <cairn/ops/matmul/checked_product.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
+namespace matmul_matmul_tests {
+
 using namespace cairn;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("matmul: an addend or a mask unlike c is an error") {
   CHECK(said(c, given(2, 4), given(4, 3), transpose::none, {.mask = given(2, 2)}) ==
         "matmul: the epilogue's mask is (2, 2) but c is (2, 3); they must be alike");
 }
+
+} // namespace matmul_matmul_tests

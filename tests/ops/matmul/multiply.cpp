@@ -8,6 +8,8 @@
 
 #include "case.hpp"
 
+namespace matmul_multiply_tests {
+
 using namespace cairn;
 using namespace matmul_case;
 
@@ -84,3 +86,5 @@ TEST_CASE("matmul: the pieces fit into the scratch") {
           }
   CHECK(packed > 10);
 }
+
+} // namespace matmul_multiply_tests

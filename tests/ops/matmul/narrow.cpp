@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace matmul_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("matmul: of 16-bit elements over nothing is zero") {
   matmul(device.compute(), matrix(own.data(), 2, 3), none, nothing, transpose::none);
   CHECK(narrow::wrong(own, std::vector<float>(6)) == 0);
 }
+
+} // namespace matmul_narrow_tests

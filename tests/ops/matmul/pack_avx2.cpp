@@ -9,6 +9,8 @@
 
 #if CAIRN_X86
 
+namespace matmul_pack_avx2_tests {
+
 using namespace cairn;
 using namespace matmul_case;
 
@@ -44,3 +46,5 @@ TEST_CASE_TEMPLATE("matmul: sums of columns as the plain kernels make them", T, 
 }
 
 #endif
+
+} // namespace matmul_pack_avx2_tests

@@ -5,6 +5,8 @@
 
 #include <cairn/ops/matmul/reduction.hpp>
 
+namespace matmul_reduction_tests {
+
 using cairn::detail::longest_reduction_block;
 using cairn::detail::reduction_block;
 
@@ -25,3 +27,5 @@ TEST_CASE("reduction: blocks are short enough and cover everything, the last one
     REQUIRE((blocks - 1) * block < k);
   }
 }
+
+} // namespace matmul_reduction_tests

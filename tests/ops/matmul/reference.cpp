@@ -5,6 +5,8 @@
 
 #include <cairn/ops/matmul/reference.hpp>
 
+namespace matmul_reference_tests {
+
 using namespace cairn;
 
 TEST_CASE_TEMPLATE("matmul reference: three forms by hand", T, float, double) {
@@ -44,3 +46,5 @@ TEST_CASE_TEMPLATE("matmul reference: leading dimensions", T, float, double) {
   detail::matmul_reference(matrix<T>(c.data(), 2, 2, 3), {a.data(), 2, 2, 3}, {b.data(), 2, 2, 4}, transpose::none);
   CHECK(c == std::array<T, 6>{19, 22, -1, 43, 50, -1});
 }
+
+} // namespace matmul_reference_tests

@@ -13,6 +13,8 @@
 
 #include "../narrow.hpp"
 
+namespace max_pool2d_max_pool2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("max_pool2d: of 16-bit elements it is that of float, rounded once") {
     CHECK(narrow::wrong(own.dx, wide.dx) == 0);
   }
 }
+
+} // namespace max_pool2d_max_pool2d_tests

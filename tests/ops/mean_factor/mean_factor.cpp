@@ -5,6 +5,8 @@
 
 #include <cairn/ops/mean_factor/cpu.hpp>
 
+namespace mean_factor_mean_factor_tests {
+
 TEST_CASE_TEMPLATE("mean_factor: counts the words that are not 0, whichever of their numbers it is", T, float, double) {
   cairn::cpu device;
   std::array<T, 24> words{}; // four of them, six numbers apart
@@ -23,3 +25,5 @@ TEST_CASE_TEMPLATE("mean_factor: counts the words that are not 0, whichever of t
   CHECK(factor(1) == 1.0 / 3);
   CHECK(factor(5) == 1.0 / 15);
 }
+
+} // namespace mean_factor_mean_factor_tests

@@ -6,6 +6,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace mean_squared_error_mean_squared_error_tests {
+
 using namespace cairn;
 
 TEST_CASE("mean_squared_error: loss and gradient, on any number of threads, also over the output") {
@@ -48,3 +50,5 @@ TEST_CASE("mean_squared_error: the loss alone, and no rows") {
   mean_squared_error(device.compute(), &loss, unwanted, 0, y.data(), t.data());
   CHECK(loss == 0);
 }
+
+} // namespace mean_squared_error_mean_squared_error_tests

@@ -9,6 +9,8 @@
 
 #include "../made_up.hpp"
 
+namespace normalized_conv2d_normalized_conv2d_tests {
+
 using namespace cairn;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("normalized_conv2d: elements whose sums are kept in another type are r
   for (std::size_t i = 0; i < wide.y.size(); ++i)
     CHECK(static_cast<float>(narrow.y[i]) == doctest::Approx(wide.y[i]).epsilon(0.05));
 }
+
+} // namespace normalized_conv2d_normalized_conv2d_tests

@@ -9,6 +9,8 @@
 
 #include "../made_up.hpp"
 
+namespace normalized_product_normalized_product_tests {
+
 using namespace cairn;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("normalized_product: elements whose sums are kept in another type are 
   for (std::size_t i = 0; i < wide.h.size(); ++i)
     CHECK(static_cast<float>(narrow.h[i]) == doctest::Approx(wide.h[i]).epsilon(0.05));
 }
+
+} // namespace normalized_product_normalized_product_tests

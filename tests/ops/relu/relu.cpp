@@ -13,6 +13,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace relu_relu_tests {
+
 using namespace cairn;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("relu: the bits of a product's activation") {
     CHECK(std::bit_cast<std::uint32_t>(y) == std::bit_cast<std::uint32_t>(activated(activation::relu, x)));
   }
 }
+
+} // namespace relu_relu_tests

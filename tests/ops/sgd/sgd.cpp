@@ -6,6 +6,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace sgd_sgd_tests {
+
 using namespace cairn;
 
 namespace {
@@ -48,3 +50,5 @@ TEST_CASE("sgd: bits do not depend on how the span is cut") {
   CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, true>{c, 0.3F}, all));
   CHECK(bits_ignore_cuts<1>(detail::sgd_element<float>{c, 0.3F}, std::array{all[0], all[2]}));
 }
+
+} // namespace sgd_sgd_tests

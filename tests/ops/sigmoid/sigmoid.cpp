@@ -8,6 +8,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace sigmoid_sigmoid_tests {
+
 using namespace cairn;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("sigmoid: NaN stays visible") {
   sigmoid_forward(device.compute(), 1, &x, &x);
   CHECK(std::isnan(x));
 }
+
+} // namespace sigmoid_sigmoid_tests

@@ -9,6 +9,8 @@
 #include "../../reference/pairs_check.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace smooth_l1_smooth_l1_tests {
+
 using namespace cairn;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("smooth_l1: NaN stays visible, and bits do not depend on where an elem
   CHECK(bits_ignore_cuts<1>(detail::smooth_error<float>{0.5F}, operands));
   CHECK(bits_ignore_cuts<1>(detail::smooth_error_derivative<float>{0.5F, 0.1F}, operands));
 }
+
+} // namespace smooth_l1_smooth_l1_tests

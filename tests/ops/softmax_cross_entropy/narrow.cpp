@@ -9,6 +9,8 @@
 
 #include "../narrow.hpp"
 
+namespace softmax_cross_entropy_narrow_tests {
+
 using namespace cairn;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("softmax_cross_entropy: of 16-bit logits it is that of float, and its 
   check<float16>(9, 10);
   check<bfloat16>(5, 1500); // more classes than a piece has
 }
+
+} // namespace softmax_cross_entropy_narrow_tests

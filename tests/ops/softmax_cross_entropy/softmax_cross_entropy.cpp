@@ -10,6 +10,8 @@
 #include "../../reference/values.hpp"
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace softmax_cross_entropy_softmax_cross_entropy_tests {
+
 using namespace cairn;
 
 namespace {
@@ -234,3 +236,5 @@ TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or wei
     CHECK((x == std::vector<float>{0, 0, 0, 0}));
   }
 }
+
+} // namespace softmax_cross_entropy_softmax_cross_entropy_tests

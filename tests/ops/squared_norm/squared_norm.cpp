@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace squared_norm_squared_norm_tests {
+
 using namespace cairn;
 
 TEST_CASE("squared_norm: right, and the same bits on any number of threads") {
@@ -40,3 +42,5 @@ TEST_CASE("squared_norm: float squares do not overflow") {
   squared_norm(device.compute(), &sum, x.data(), 4);
   CHECK(sum == doctest::Approx(4e60));
 }
+
+} // namespace squared_norm_squared_norm_tests

@@ -8,6 +8,8 @@
 
 #include "../elementwise/shifted_cuts.hpp"
 
+namespace tanh_tanh_tests {
+
 using namespace cairn;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("tanh: NaN stays visible") {
   tanh_forward(device.compute(), 1, &x, &x);
   CHECK(std::isnan(x));
 }
+
+} // namespace tanh_tanh_tests

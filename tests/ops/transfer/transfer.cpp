@@ -6,6 +6,8 @@
 
 #include <cairn/ops/transfer/cpu.hpp>
 
+namespace transfer_transfer_tests {
+
 TEST_CASE("transfer: elements go to the device and back as they are") {
   cairn::cpu device;
   auto there = device.allocate(5 * sizeof(std::int32_t));
@@ -17,3 +19,5 @@ TEST_CASE("transfer: elements go to the device and back as they are") {
   CHECK(device.transfers().reached(device.transfers().record()));
   CHECK(back == std::array<std::int32_t, 5>{3, -1, 4, -1, 0});
 }
+
+} // namespace transfer_transfer_tests

@@ -15,6 +15,8 @@
 
 #include "../chains.hpp"
 
+namespace layout_arrange_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -204,3 +206,5 @@ TEST_CASE("arrange: in a constant expression, and of nothing at all") {
   static_assert(extent == 192);
   CHECK(arrange<1>({}, 0) == 0);
 }
+
+} // namespace layout_arrange_tests

@@ -6,6 +6,8 @@
 
 #include <cairn/plan/layout/buffer.hpp>
 
+namespace layout_buffer_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -26,3 +28,5 @@ TEST_CASE("buffer: what is alive at each op") {
   static_assert(live[0] == 10 && live[1] == 15 && live[2] == 12 && live[3] == 5 && live[4] == 0);
   static_assert(most_live<5>(list) == 15 && most_live<5>({}) == 0);
 }
+
+} // namespace layout_buffer_tests

@@ -9,6 +9,8 @@
 
 #include <cairn/plan/layout/equal_slots.hpp>
 
+namespace layout_equal_slots_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -89,3 +91,5 @@ TEST_CASE("equal_slots: a constant") {
   static_assert(list[0].offset == 0 && list[1].offset == 64 && list[2].offset == 0);
   CHECK(list[3].offset == 64);
 }
+
+} // namespace layout_equal_slots_tests

@@ -11,6 +11,8 @@
 
 #include "../chains.hpp"
 
+namespace layout_lifetimes_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -87,3 +89,5 @@ TEST_CASE("lifetimes: the gradient that a block hands out outlives the walk") {
   const std::size_t count = complete<16, 200>(c, moves_of<store_all>(c)).count;
   CHECK(lives.buffers[lives.count - 1].death + 1 == count);
 }
+
+} // namespace layout_lifetimes_tests

@@ -6,6 +6,8 @@
 
 #include <cairn/plan/layout/one_by_one.hpp>
 
+namespace layout_one_by_one_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using detail::importance;
@@ -55,3 +57,5 @@ TEST_CASE("one_by_one: rounds never make it worse, and what is pinned stays") {
     CHECK(some[0].offset == 128);
   }
 }
+
+} // namespace layout_one_by_one_tests

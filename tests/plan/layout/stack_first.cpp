@@ -6,6 +6,8 @@
 
 #include <cairn/plan/layout/stack_first.hpp>
 
+namespace layout_stack_first_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 
@@ -31,3 +33,5 @@ TEST_CASE("stack_first: what ends too high is placed first in the next round") {
   CHECK(first.place(256, 0) == 320);
   CHECK(first.place(256, 8) == 256);
 }
+
+} // namespace layout_stack_first_tests

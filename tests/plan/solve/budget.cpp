@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Budgets that the compiler solves, compared with the exact solver of the same chain.
+//
+// long to compile
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,8 @@
 #include <doctest/doctest.h>
 
 #include "../chains.hpp"
+
+namespace solve_budget_tests {
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -203,3 +207,5 @@ TEST_CASE("more stages than the compiler solves are refused before it begins") {
   CHECK(accepts(1024, true));
   CHECK_FALSE(accepts(1025, true));
 }
+
+} // namespace solve_budget_tests

@@ -11,6 +11,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_budget_solver_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -84,3 +86,5 @@ TEST_CASE("budget solver: costs are told in units that keep their proportions") 
   CHECK(sum > cost_units / 2);
   CHECK(sum <= cost_units + 24);
 }
+
+} // namespace solve_budget_solver_tests

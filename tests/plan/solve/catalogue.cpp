@@ -11,6 +11,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_catalogue_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -69,3 +71,5 @@ TEST_CASE("catalogue: a thousand equal stages are not much more work than a hund
   CHECK(count(100) < 130);
   CHECK(count(1000) < 200);
 }
+
+} // namespace solve_catalogue_tests

@@ -11,6 +11,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_cost_table_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -136,3 +138,5 @@ TEST_CASE("cost table: a window counts in the backwards of its stages, and in wh
     CHECK(without[i].windows == 0);
   }
 }
+
+} // namespace solve_cost_table_tests

@@ -10,6 +10,8 @@
 
 #include "../chains.hpp"
 
+namespace solve_marked_front_tests {
+
 using namespace cairn::detail;
 using cairn::testing::dice;
 
@@ -135,3 +137,5 @@ TEST_CASE("marked front: of a budget that is too small the way of the least byte
   CHECK(f.least.bytes == 20);
   CHECK(f.within(20) == 4);
 }
+
+} // namespace solve_marked_front_tests

@@ -10,6 +10,8 @@
 
 #include "../chains.hpp"
 
+namespace solve_pareto_front_tests {
+
 using namespace cairn::detail;
 using cairn::testing::dice;
 
@@ -119,3 +121,5 @@ TEST_CASE("front: of two equal ways the one that was known stays") {
   REQUIRE(found.view().count == 1);
   CHECK((found.view().ways[0].begin == 2));
 }
+
+} // namespace solve_pareto_front_tests

@@ -15,6 +15,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_passage_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -148,3 +150,5 @@ TEST_CASE("passages: of those that keep about as much the cheapest stays, and no
   CHECK(few.of[6].cost == 60);
   CHECK(few.of[7].cost == 50);
 }
+
+} // namespace solve_passage_tests

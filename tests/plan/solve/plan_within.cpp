@@ -13,6 +13,8 @@
 
 #include "../chains.hpp"
 
+namespace solve_plan_within_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -46,3 +48,5 @@ TEST_CASE("an impossible budget is an error that states the least possible numbe
   CHECK_THROWS_WITH_AS(plan_within(source::value, solved, solved[0].bytes - 64), doctest::Contains(least.c_str()), input_error);
   CHECK_THROWS_WITH_AS(plan_within(source::value, solved, 1025), doctest::Contains("found 1025 bytes (2 KiB)"), input_error);
 }
+
+} // namespace solve_plan_within_tests

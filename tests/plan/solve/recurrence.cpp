@@ -23,6 +23,8 @@
 #include "../families.hpp"
 #include "../outcome.hpp"
 
+namespace solve_recurrence_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -310,3 +312,5 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
     }
   MESSAGE(table);
 }
+
+} // namespace solve_recurrence_tests

@@ -11,6 +11,8 @@
 
 #include "../chains.hpp"
 
+namespace solve_repetition_tests {
+
 using namespace cairn::detail;
 using cairn::testing::dice;
 
@@ -117,3 +119,5 @@ TEST_CASE("repetition: a chain that does not repeat itself has no period") {
   CHECK(find_repetition(long_ones.data(), 12).period == 4);
   CHECK(find_repetition(long_ones.data(), 12, 3).period == 0); // longer than is looked for
 }
+
+} // namespace solve_repetition_tests

@@ -10,6 +10,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_ruler_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -118,3 +120,5 @@ TEST_CASE("ruler: a stretch and its copy have the same ticks") {
   }
   CHECK(copies > 10000);
 }
+
+} // namespace solve_ruler_tests

@@ -20,6 +20,8 @@
 #include "../families.hpp"
 #include "../outcome.hpp"
 
+namespace solve_solver_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -500,3 +502,5 @@ TEST_CASE("solver: costs of another number of stages are refused") {
   const std::vector<stage_cost> costs(3, stage_cost{1, 1, 2});
   CHECK_THROWS_WITH_AS((solver{c, costs}), doctest::Contains("a cost for each of 4 stages, found 3"), input_error);
 }
+
+} // namespace solve_solver_tests

@@ -17,6 +17,8 @@
 #include "../chains.hpp"
 #include "../families.hpp"
 
+namespace solve_stretch_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
@@ -140,3 +142,5 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
   CHECK_FALSE(all.is_at_once({0, 4, {false, false}})); // the loss
   CHECK(all.at_once({0, 3, {}}).cost == entries[3].cost.backward);
 }
+
+} // namespace solve_stretch_tests

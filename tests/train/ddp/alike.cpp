@@ -13,6 +13,8 @@
 
 #include "../training.hpp"
 
+namespace ddp_alike_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::samples;
@@ -215,3 +217,5 @@ TEST_CASE("trainer: a micro-batch that throws leaves nothing behind") {
   clean.step(a.x, a.y);
   CHECK(failing.checksum() == clean.checksum());
 }
+
+} // namespace ddp_alike_tests

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ranks on devices whose memory the host cannot read, and whose work is done later.
+//
+// long to compile
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,8 @@
 #include "../apart_program.hpp"
 #include "../apart_ranks.hpp"
 #include "../training.hpp"
+
+namespace ddp_apart_tests {
 
 using namespace cairn;
 
@@ -276,3 +280,5 @@ TEST_CASE("ddp, memory apart, mutation: an update before its sum is found") {
   CHECK(rank_has_other_bits<apart::skips::the_wait_of_the_update>());
 }
 TEST_CASE("ddp, memory apart: without a mutation nothing is found") { CHECK_FALSE(rank_has_other_bits<apart::skips::nothing>()); }
+
+} // namespace ddp_apart_tests

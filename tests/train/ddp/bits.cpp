@@ -13,6 +13,8 @@
 #include "../training.hpp"
 #include "traces.hpp"
 
+namespace ddp_bits_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::run_alone;
@@ -155,3 +157,5 @@ TEST_CASE("ddp: ranks share the cores of their machine, or have the threads that
   CHECK(run(2, 3) == two);
   CHECK(run(1, 0) == run(1, 1));
 }
+
+} // namespace ddp_bits_tests

@@ -18,6 +18,8 @@
 #include "../training.hpp"
 #include "traces.hpp"
 
+namespace ddp_mpi_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::run_alone;
@@ -137,3 +139,5 @@ TEST_CASE("sync_batch_norm: N processes have the bits of N threads, and a step a
   });
   CHECK(same(got, want));
 }
+
+} // namespace ddp_mpi_tests

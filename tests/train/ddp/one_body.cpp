@@ -17,6 +17,8 @@
 
 #include "../training.hpp"
 
+namespace ddp_one_body_tests {
+
 using namespace cairn;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("ddp: a rank that trains over any_rank meets one that does not") {
   CHECK(weights[0] != 0);
   CHECK(weights[0] == weights[1]);
 }
+
+} // namespace ddp_one_body_tests

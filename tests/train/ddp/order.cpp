@@ -15,6 +15,8 @@
 #include "../order.hpp"
 #include "../training.hpp"
 
+namespace ddp_order_tests {
+
 using namespace cairn;
 using testing::samples;
 
@@ -213,3 +215,5 @@ TEST_CASE("ddp: a user's own communicator") {
   CHECK(sums[0] == t.checksum());
   CHECK(sums[1] == t.checksum());
 }
+
+} // namespace ddp_order_tests

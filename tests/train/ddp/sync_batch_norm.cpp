@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BatchNorm whose statistics are those of all ranks: N ranks are one rank with the whole batch, within rounding.
+//
+// long to compile
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,6 +22,8 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"
+
+namespace ddp_sync_batch_norm_tests {
 
 using namespace cairn;
 using testing::classes;
@@ -262,3 +266,5 @@ TEST_CASE("sync_batch_norm: a loss that is no number on one rank stops them all,
     t.step(s.x, s.y);
   });
 }
+
+} // namespace ddp_sync_batch_norm_tests

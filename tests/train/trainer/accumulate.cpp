@@ -9,6 +9,8 @@
 
 #include "../training.hpp"
 
+namespace trainer_accumulate_tests {
+
 using namespace cairn;
 using testing::samples;
 
@@ -102,3 +104,5 @@ TEST_CASE("trainer: an evaluation between micro-batches changes nothing") {
   };
   CHECK(run(true) == run(false));
 }
+
+} // namespace trainer_accumulate_tests

@@ -19,6 +19,8 @@
 #include "../counted_allocations.hpp"
 #include "../training.hpp"
 
+namespace trainer_allocations_tests {
+
 using namespace cairn;
 using testing::allocated_bytes;
 using testing::allocations;
@@ -205,3 +207,5 @@ TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
   });
   CHECK(found == 0);
 }
+
+} // namespace trainer_allocations_tests

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trainer on a device whose memory the host cannot read and whose work is done later computes the bits of one on a cpu.
+//
+// long to compile
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,6 +23,8 @@
 #include "../apart_ops.hpp"
 #include "../apart_program.hpp"
 #include "../training.hpp"
+
+namespace trainer_apart_tests {
 
 using namespace cairn;
 
@@ -175,3 +179,5 @@ TEST_CASE("trainer, memory apart: device_bytes is what is allocated, and nothing
   CHECK(m.checksum() == a.checksum());
   CHECK(testing::copy_of(m.evaluate(s.x)) == testing::copy_of(a.evaluate(s.x)));
 }
+
+} // namespace trainer_apart_tests

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Mistakes that a trainer could make with memory that is apart, each made on purpose: the device of apart.hpp finds them. (A bucket
 // that is sent before its event, and an update before its sum, are in ddp/apart.cpp.)
+//
+// long to compile
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
@@ -17,6 +19,8 @@
 
 #include "../apart_ops.hpp"
 #include "../training.hpp"
+
+namespace trainer_apart_mutations_tests {
 
 using namespace cairn;
 
@@ -126,3 +130,5 @@ TEST_CASE("trainer, memory apart, mutation: a number that changes, kept by its a
       }(),
       doctest::Contains("an address that is not the device's"), std::logic_error);
 }
+
+} // namespace trainer_apart_mutations_tests

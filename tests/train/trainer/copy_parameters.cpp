@@ -7,6 +7,8 @@
 
 #include "../training.hpp"
 
+namespace trainer_copy_parameters_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -54,3 +56,5 @@ TEST_CASE("copy_parameters: a replica hands them to a trainer of its own") {
     CHECK(alone.checksum() == replica.checksum());
   });
 }
+
+} // namespace trainer_copy_parameters_tests

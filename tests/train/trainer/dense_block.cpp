@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A dense block in training.
+//
+// long to compile
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +21,8 @@
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
 #include "../image_training.hpp"
+
+namespace trainer_dense_block_tests {
 
 using namespace cairn;
 
@@ -83,3 +87,5 @@ TEST_CASE("trainer: two ranks of a dense block are two micro-batches, bit for bi
   CHECK(ran.parameters[0] == ran.parameters[1]);
   CHECK(ran.parameters[0] == ran.alone);
 }
+
+} // namespace trainer_dense_block_tests

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A whole DenseNet-BC in training, under a policy that makes bottlenecks and blocks again.
+//
+// long to compile
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
@@ -12,6 +14,8 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../image_training.hpp"
+
+namespace trainer_densenet_tests {
 
 using namespace cairn;
 
@@ -32,3 +36,5 @@ TEST_CASE("trainer: a DenseNet has PyTorch's losses, gradients, parameters and r
   CHECK(testing::distance_of_images<Net<store_all, Fused>, double>("densenet", 35, "3.norm") < 1e-10);
   CHECK(testing::distance_of_images<checkpoint<sqrt_n, Net<recompute_all, Transition>>, float>("densenet", 35, "3") < 1e-4);
 }
+
+} // namespace trainer_densenet_tests

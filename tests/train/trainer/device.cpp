@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -7,6 +8,8 @@
 
 #include "../order.hpp"
 #include "../training.hpp"
+
+namespace trainer_device_tests {
 
 using namespace cairn;
 using recording::forgets;
@@ -147,3 +150,5 @@ TEST_CASE("trainer: a recording device trains as cpu does") {
   CHECK(a.step(s.x, s.y) == b.step(s.x, s.y));
   CHECK(a.checksum() == b.checksum()); // the mean of two equal gradients
 }
+
+} // namespace trainer_device_tests

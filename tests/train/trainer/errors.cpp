@@ -11,6 +11,8 @@
 
 #include "../training.hpp"
 
+namespace trainer_errors_tests {
+
 using namespace cairn;
 using testing::has;
 using testing::Net;
@@ -142,3 +144,5 @@ TEST_CASE("trainer: without the check a loss that is no number is returned") {
   const double loss = t.step(bad, s.y);
   CHECK(loss != loss);
 }
+
+} // namespace trainer_errors_tests

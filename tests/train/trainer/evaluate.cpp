@@ -11,6 +11,8 @@
 
 #include "../training.hpp"
 
+namespace trainer_evaluate_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -102,3 +104,5 @@ TEST_CASE("trainer: what an evaluation returned stays, and another can be writte
   into.resize(5);
   CHECK(testing::has(testing::text_of([&] { t.evaluate(other.x, into); }), "expected room for 24 outputs, found 5"));
 }
+
+} // namespace trainer_evaluate_tests

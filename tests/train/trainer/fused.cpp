@@ -17,6 +17,8 @@
 #include "../training.hpp"
 #include "../used_up.hpp"
 
+namespace trainer_fused_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -178,3 +180,5 @@ TEST_CASE("trainer: a network without parameters has nothing to fuse") {
   CHECK(t.step(std::vector<float>(24, 1.0F), std::vector<int>(6, 1)) > 0);
   CHECK(t.steps() == 1);
 }
+
+} // namespace trainer_fused_tests

@@ -21,6 +21,8 @@
 #include "../order.hpp"
 #include "../training.hpp"
 
+namespace trainer_images_tests {
+
 using namespace cairn;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("trainer: images on a device apart have a cpu's bits, and its ops are 
   for (int step = 0; step < 2; ++step) t.step(s.x, s.y);
   CHECK(recording::fault_of(t.device().log(), t.arena()) == "");
 }
+
+} // namespace trainer_images_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@
 
 #include "../../layer/several_layers.hpp"
 #include "../training.hpp"
+
+namespace trainer_input_gradient_tests {
 
 using namespace cairn;
 using testing::classes;
@@ -178,3 +181,5 @@ TEST_CASE("input_gradient: of several tensors each has its own, and it is the qu
   check(value.x, t.input_gradient<0>());
   check(gate.x, t.input_gradient<1>());
 }
+
+} // namespace trainer_input_gradient_tests

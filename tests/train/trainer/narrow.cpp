@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Networks of bfloat16 and float16: activations of 16 bits; parameters, gradients and the optimizer's states of float.
+//
+// long to compile
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -33,6 +35,8 @@
 #include <doctest/doctest.h>
 
 #include "../training.hpp"
+
+namespace trainer_narrow_tests {
 
 using namespace cairn;
 
@@ -213,3 +217,5 @@ TEST_CASE("trainer of bfloat16: buffers, frozen and tied parameters, and tokens"
   const auto output = own.evaluate(tokens);
   for (std::size_t i = 0; i < 12; ++i) CHECK(output[i] == static_cast<float>(bfloat16(own.parameter("4.bias")[i])));
 }
+
+} // namespace trainer_narrow_tests

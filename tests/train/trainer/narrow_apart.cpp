@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A network of bfloat16 on a device whose memory the host cannot read: its copies are made there, by ops, and have the bits that
 // they have on a cpu.
+//
+// long to compile
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,8 @@
 #include "../apart_ops.hpp"
 #include "../apart_program.hpp"
 #include "../training.hpp"
+
+namespace trainer_narrow_apart_tests {
 
 using namespace cairn;
 
@@ -77,3 +81,5 @@ TEST_CASE("trainer of bfloat16, memory apart: gradients that are given and shown
   type t{shared, AdamW{}};
   CHECK(shared.counted.bytes == device_bytes<type>);
 }
+
+} // namespace trainer_narrow_apart_tests

@@ -14,6 +14,8 @@
 
 #include "../image_training.hpp"
 
+namespace trainer_residual_tests {
+
 using namespace cairn;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("trainer: two ranks with projections on shortcuts are two micro-batche
   CHECK(ran.parameters[0] == ran.parameters[1]);
   CHECK(ran.parameters[0] == ran.alone);
 }
+
+} // namespace trainer_residual_tests

@@ -18,6 +18,8 @@
 #include "../../reference/values.hpp"
 #include "../training.hpp"
 
+namespace trainer_several_tests {
+
 using namespace cairn;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("trainer: a network of several tensors has PyTorch's gradients, under 
   CHECK(distance<checkpoint<recompute_all, Net>, double>() < 1e-12);
   CHECK(distance<checkpoint<revolve<2>, Net>, float>() < 1e-5);
 }
+
+} // namespace trainer_several_tests

@@ -19,6 +19,8 @@
 
 #include "../training.hpp"
 
+namespace trainer_solved_tests {
+
 using namespace cairn;
 using namespace cairn::detail;
 using testing::samples;
@@ -96,3 +98,5 @@ TEST_CASE("... on several ranks, which refuse to start with different ones") {
   }
   CHECK(text.find("checkpoint policy") != std::string::npos);
 }
+
+} // namespace trainer_solved_tests

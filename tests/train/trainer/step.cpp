@@ -20,6 +20,8 @@
 #include "../../net/plain.hpp"
 #include "../training.hpp"
 
+namespace trainer_step_tests {
+
 using namespace cairn;
 using testing::Net;
 using testing::samples;
@@ -257,3 +259,5 @@ TEST_CASE("trainer: a step touches the planned peak, to the line") {
   }
   CHECK(touched == peak_activation_bytes<Model, 8>);
 }
+
+} // namespace trainer_step_tests

@@ -27,6 +27,8 @@
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
 
+namespace trainer_tied_tests {
+
 using namespace cairn;
 
 namespace {
@@ -171,3 +173,5 @@ TEST_CASE("tied: a model takes it from a trainer") {
   const auto from_trainer = train.evaluate(s.tokens);
   CHECK(std::equal(from_model.begin(), from_model.end(), from_trainer.begin(), from_trainer.end()));
 }
+
+} // namespace trainer_tied_tests

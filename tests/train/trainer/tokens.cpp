@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,6 +29,8 @@
 #include <doctest/doctest.h>
 
 #include "../../net/kernels.hpp"
+
+namespace trainer_tokens_tests {
 
 using namespace cairn;
 
@@ -223,3 +226,5 @@ TEST_CASE("trainer: a token that the vocabulary does not have is refused, and no
   CHECK(train.checksum() == weights);
   CHECK(std::vector<float>(train.buffers().begin(), train.buffers().end()) == before);
 }
+
+} // namespace trainer_tokens_tests
