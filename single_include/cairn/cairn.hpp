@@ -85,6 +85,11 @@
 #define CAIRN_WITH_MPI 0
 #endif
 
+// Set by the CMake component cairn::onednn, which also links oneDNN.
+#ifndef CAIRN_WITH_ONEDNN
+#define CAIRN_WITH_ONEDNN 0
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8901,6 +8906,8 @@ struct window_axis {
   }
   // From the first input that a window reads to the last.
   constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+
+  bool operator==(const window_axis&) const = default;
 };
 
 // A window over images that lie as (batch, height, width, channels).
@@ -8910,6 +8917,8 @@ struct window {
   constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
   constexpr std::size_t outputs() const { return y.out * x.out; }
   constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+
+  bool operator==(const window&) const = default;
 };
 
 // The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may
@@ -10218,6 +10227,8 @@ struct convolution {
     return over.taps() == 1 && groups == 1 && over.y.stride == 1 && over.x.stride == 1 && over.y.padding == 0 &&
            over.x.padding == 0;
   }
+
+  bool operator==(const convolution&) const = default;
 };
 
 // Images lie as (batch, height, width, channels), and the weight as (out, kernel height, kernel width, in / groups).
@@ -12489,7 +12500,511 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
 
 CAIRN_KERNELS_END
 
+// cairn/ops/conv2d/quicker_by_onednn.hpp
+
+namespace cairn::detail {
+
+enum class conv2d_pass : unsigned char { forward, input_gradient, weight_gradient };
+
+// Which passes oneDNN makes where cairn::onednn is linked: kinds of convolutions at which its kernels were measured ahead of
+// Cairn's (tests/bench/RESULTS.md, "Convolutions by oneDNN"). The convolution and the pass decide, and nothing that may change
+// between two runs: neither a clock nor the threads nor the batch. All figures are those of Cairn's time over oneDNN's.
+constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
+  const std::size_t weights = how.out_channels * how.depth();
+  if (pass == conv2d_pass::weight_gradient) {
+    // A channel by itself: 1.8 to 11, but 0.3 to 0.9 where the window is wider than 3 x 3. Other groups: 1.2 to 1.7.
+    if (how.groups > 1) return how.group_in() > 1 || how.over.taps() <= 9;
+    // A product: 1.1 to 1.7 where the weights are few, 0.7 to 1.1 else.
+    if (how.is_product()) return weights <= 16384;
+    // Few channels come in: 1.3 to 3.2. A large window: 1.4 to 1.8. A small image: 1.1 to 2.2. Others: 0.8 to 1.1.
+    return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 784 && how.out_channels >= 32);
+  }
+  // 1.5 to 11 for a channel by itself, 1.1 to 3.4 for groups of other widths; 0.7 for groups of 12.
+  if (how.groups > 1) return how.group_in() <= 8 || (how.group_in() % 16 == 0 && how.group_out() % 16 == 0);
+  // A product is Cairn's, 0.5 to 1.6; and so is an image of 4 x 4 outputs, 0.5 to 1.1.
+  if (how.is_product() || how.over.outputs() < 49) return false;
+  if (pass == conv2d_pass::forward) return true; // 1.0 to 1.8
+  // A stride, a large window, few channels or large weights: 1.0 to 1.7. Others: 0.9 to 1.1.
+  return how.over.y.stride > 1 || how.over.taps() > 9 || how.in_channels <= 24 || weights >= 524288;
+}
+
+} // namespace cairn::detail
+
 // cairn/ops/conv2d/cpu.hpp
+
+#if CAIRN_WITH_ONEDNN
+// cairn/ops/conv2d/onednn.hpp
+
+#if !CAIRN_WITH_ONEDNN
+#error "cairn/ops/conv2d/onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#else
+
+#include <deque>
+
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#if DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_OMP && DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_SEQ &&                          \
+    DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_THREADPOOL
+#error "cairn::onednn needs a oneDNN whose threads are OpenMP's, or that has none: another kind would run beside Cairn's own"
+#endif
+
+namespace cairn::detail {
+
+// What oneDNN is asked to make, and what is kept of it: all that costs time and that does not change from step to step.
+
+// While one lives, oneDNN uses the calling thread and no other, as Cairn cuts the work itself. OpenMP keeps a number of threads
+// for each thread, so nobody else sees the change. It is found where oneDNN finds it, whichever library that is.
+class one_onednn_thread {
+public:
+  one_onednn_thread() : before_(openmp().most()) { openmp().use(1); }
+  ~one_onednn_thread() { openmp().use(before_); }
+  one_onednn_thread(const one_onednn_thread&) = delete;
+  one_onednn_thread& operator=(const one_onednn_thread&) = delete;
+
+private:
+  struct functions {
+    int (*most)() = [] { return 1; };
+    void (*use)(int) = [](int) {};
+  };
+  static const functions& openmp() {
+    static const functions found = [] {
+      functions f;
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+      f.most = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+      f.use = reinterpret_cast<void (*)(int)>(::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+      if (f.most == nullptr || f.use == nullptr)
+        throw error("onednn: expected the OpenMP that oneDNN is built with, found none in this program; link oneDNN as a shared "
+                    "library, or leave cairn::onednn out");
+#endif
+      return f;
+    }();
+    return found;
+  }
+
+  int before_;
+};
+
+inline const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine = [] {
+    // CAIRN_ISA=avx2 is for oneDNN too, unless the program has used it before; see instruction_set.hpp.
+    if (widest_instruction_set() == instruction_set::avx2) static_cast<void>(dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2));
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
+  return engine;
+}
+
+// What one call of oneDNN makes. Images lie as Cairn's do, (image, height, width, channels) without gaps, the weight as it likes.
+struct onednn_call {
+  dnnl::primitive run;
+  dnnl::memory::desc input, weight, output, scratch;
+  bool usable = false; // a kernel made for this convolution, neither a reference nor a product of copies
+
+  std::size_t scratch_bytes() const { return scratch.get_size(); }
+};
+
+// One pass of a convolution, and how the work is cut.
+struct onednn_plan {
+  convolution how{};
+  conv2d_pass pass = conv2d_pass::forward;
+  bool usable = false;
+  onednn_call one, several; // for one image and, of a weight gradient, for `images`, whose weight looks the same
+  std::size_t images = 1;
+  std::size_t pieces = 1;        // of a weight gradient: each for so many output channels
+  std::size_t lanes = 1;         // of a weight gradient: how many sums it is made of
+  dnnl::memory::desc own_weight; // as Cairn has it, of one piece
+  dnnl::reorder reorder;         // from it to oneDNN's; of a weight gradient back
+  bool is_reordered = false;
+  dnnl::memory::desc reorder_scratch;
+
+  std::size_t channels() const { return how.out_channels / pieces; }
+  std::size_t weight_floats() const { return one.weight.get_size() / sizeof(float); } // with oneDNN's padding
+  std::size_t weight_bytes() const { return align_up(one.weight.get_size()); }
+};
+
+// Both versions of oneDNN's interface; version 3 has no descriptors of operations.
+template <class Primitive, class Leading, class... Hint>
+typename Primitive::primitive_desc onednn_description(const window& over, const Leading& leading, const Hint&... hint) {
+  using dims = dnnl::memory::dims;
+  const auto both = [](std::size_t y, std::size_t x) { return dims{static_cast<long>(y), static_cast<long>(x)}; };
+  const dims strides = both(over.y.stride, over.x.stride), padding = both(over.y.padding, over.x.padding);
+  const dims dilates = both(over.y.dilation - 1, over.x.dilation - 1); // 0 is a window without gaps
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes.set_fpmath_mode(dnnl::fpmath_mode::strict); // float stays float, whatever the environment says
+  return leading([&](const auto&... first) {
+#if DNNL_VERSION_MAJOR >= 3
+    return typename Primitive::primitive_desc(onednn_engine(), first..., strides, dilates, padding, padding, hint..., attributes);
+#else
+    return typename Primitive::primitive_desc(typename Primitive::desc(first..., strides, dilates, padding, padding), attributes,
+                                              onednn_engine(), hint...);
+#endif
+  });
+}
+
+// The weight of `out` output channels as oneDNN's dimensions; `as` says how it lies.
+inline dnnl::memory::desc onednn_weight(const convolution& how, std::size_t out, bool as_ours) {
+  using memory = dnnl::memory;
+  const auto n = [](std::size_t value) { return static_cast<memory::dim>(value); };
+  const window& over = how.over;
+  memory::dims dims{n(out / how.groups), n(how.group_in()), n(over.y.kernel), n(over.x.kernel)};
+  if (how.groups > 1) dims.insert(dims.begin(), n(how.groups));
+  const memory::format_tag ours = how.groups > 1 ? memory::format_tag::gohwi : memory::format_tag::ohwi;
+  return {dims, memory::data_type::f32, as_ours ? ours : memory::format_tag::any};
+}
+
+// Some images of a convolution with `out` of its output channels. Not usable if oneDNN has no kernel for it.
+inline onednn_call onednn_call_of(const convolution& how, conv2d_pass pass, std::size_t images, std::size_t out,
+                                  const dnnl::memory::desc& weight) {
+  using memory = dnnl::memory;
+  const auto pixels = [&](std::size_t channels, std::size_t height, std::size_t width) {
+    const auto n = [](std::size_t value) { return static_cast<memory::dim>(value); };
+    return memory::desc({n(images), n(channels), n(height), n(width)}, memory::data_type::f32, memory::format_tag::nhwc);
+  };
+  onednn_call made;
+  made.input = pixels(how.in_channels, how.over.y.in, how.over.x.in);
+  made.output = pixels(out, how.over.y.out, how.over.x.out);
+  const auto direct = dnnl::algorithm::convolution_direct;
+  const auto keep = [&](const auto& description, const memory::desc& found, auto primitive) {
+    made.weight = found;
+    made.scratch = description.scratchpad_desc();
+    const std::string_view kernel = description.impl_info_str();
+    made.usable = kernel.find("ref") == kernel.npos && kernel.find("gemm:") == kernel.npos;
+    made.run = decltype(primitive)(description);
+  };
+  try {
+    const auto forward = onednn_description<dnnl::convolution_forward>(how.over, [&](const auto& with) {
+      return with(dnnl::prop_kind::forward_training, direct, made.input, weight, made.output);
+    });
+    const auto backward = [&](const auto& with) { return with(direct, made.input, weight, made.output); };
+    if (pass == conv2d_pass::forward) {
+      keep(forward, forward.weights_desc(), dnnl::convolution_forward());
+    } else if (pass == conv2d_pass::input_gradient) {
+      const auto found = onednn_description<dnnl::convolution_backward_data>(how.over, backward, forward);
+      keep(found, found.weights_desc(), dnnl::convolution_backward_data());
+    } else {
+      const auto found = onednn_description<dnnl::convolution_backward_weights>(how.over, backward, forward);
+      keep(found, found.diff_weights_desc(), dnnl::convolution_backward_weights());
+    }
+  } catch (const dnnl::error&) {
+    made.usable = false;
+  }
+  return made;
+}
+
+// How a weight gradient is cut. oneDNN is at its speed when a call has about a thousand pixels, so it gets several small images
+// at once, and the rest of a batch one by one. A piece of the gradient is at most 1 MiB, so that it and its sum stay in the
+// cache of a core; few pieces are made in several lanes, each from a part of the batch, so that there is work for 8 threads.
+inline void cut_weight_gradient(onednn_plan& plan) {
+  while (plan.images < 8 && plan.images * plan.how.over.outputs() < 1024) plan.images *= 2;
+  const std::size_t channels = plan.how.out_channels, bytes = channels * plan.how.depth() * sizeof(float);
+  while (plan.how.groups == 1 && bytes / plan.pieces > 1_MiB && channels % (plan.pieces * 32) == 0) plan.pieces *= 2;
+  plan.lanes = std::max<std::size_t>(1, 8 / plan.pieces);
+}
+
+inline onednn_plan onednn_plan_of(const convolution& how, conv2d_pass pass) {
+  const one_onednn_thread alone;
+  onednn_plan plan;
+  plan.how = how;
+  plan.pass = pass;
+  if (fitted(how.over.y).out != how.over.y.out || fitted(how.over.x).out != how.over.x.out) return plan;
+  if (pass == conv2d_pass::weight_gradient) cut_weight_gradient(plan);
+  plan.own_weight = onednn_weight(how, plan.channels(), true);
+  plan.several = onednn_call_of(how, pass, plan.images, plan.channels(), onednn_weight(how, plan.channels(), false));
+  if (!plan.several.usable) return plan;
+  plan.one = plan.images == 1 ? plan.several : onednn_call_of(how, pass, 1, plan.channels(), plan.several.weight);
+  if (!plan.one.usable) return plan;
+  plan.is_reordered = plan.one.weight != plan.own_weight;
+  if (plan.is_reordered) {
+    const bool back = pass == conv2d_pass::weight_gradient;
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::reorder::primitive_desc description(onednn_engine(), back ? plan.one.weight : plan.own_weight, onednn_engine(),
+                                                    back ? plan.own_weight : plan.one.weight, attributes);
+    plan.reorder = dnnl::reorder(description);
+    plan.reorder_scratch = description.scratchpad_desc();
+  }
+  plan.usable = true;
+  return plan;
+}
+
+// The plan of one pass, made when it is first asked for, and kept. Any thread may ask.
+inline const onednn_plan& kept_onednn_plan(const convolution& how, conv2d_pass pass) {
+  static std::mutex mutex;
+  static std::deque<onednn_plan> plans; // none ever moves
+  const std::scoped_lock lock(mutex);
+  const auto found =
+      std::find_if(plans.begin(), plans.end(), [&](const onednn_plan& plan) { return plan.pass == pass && plan.how == how; });
+  return found != plans.end() ? *found : plans.emplace_back(onednn_plan_of(how, pass));
+}
+
+} // namespace cairn::detail
+
+#endif
+// cairn/ops/conv2d/passes_by_onednn.hpp
+
+#if !CAIRN_WITH_ONEDNN
+#error "cairn/ops/conv2d/passes_by_onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#else
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The passes of a convolution of floats by oneDNN. Each function gives false, and has done nothing, where oneDNN has no kernel
+// for the convolution or its images do not fit into the scratch: both are the same in every run on one kind of machine.
+//
+// oneDNN gets one image at a time, so that its bits depend on no other. A weight gradient is a sum over parts of the batch,
+// which depend on the number of images alone, added in their order.
+
+// A stretch of the scratch, cut from front to back.
+class onednn_scratch {
+public:
+  explicit onednn_scratch(std::span<std::byte> whole) : rest_(whole) {}
+  std::byte* take(std::size_t bytes) {
+    std::byte* const at = rest_.data();
+    rest_ = rest_.subspan(align_up(bytes));
+    return at;
+  }
+  float* floats(std::size_t count) { return reinterpret_cast<float*>(take(count * sizeof(float))); }
+
+private:
+  std::span<std::byte> rest_;
+};
+
+// What one thread calls oneDNN with, which only reads what is const here.
+class onednn_arguments {
+public:
+  onednn_arguments(int first, const dnnl::memory::desc& a, int second, const dnnl::memory::desc& b,
+                   const dnnl::memory::desc& scratch, std::byte* room)
+      : stream_(onednn_engine()), memories_{object(a), object(b), object(scratch), dnnl::memory()},
+        arguments_{{{first, memories_[0].get()}, {second, memories_[1].get()}, {DNNL_ARG_SCRATCHPAD, memories_[2].get()}, {}}} {
+    memories_[2].set_data_handle(room);
+  }
+  // A pass; its tensors are, in this order, those of the input's shape, of the output's and the weight's.
+  onednn_arguments(conv2d_pass pass, const onednn_call& call, std::byte* room)
+      : onednn_arguments(pass == conv2d_pass::input_gradient ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, call.input,
+                         pass == conv2d_pass::forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, call.output, call.scratch, room) {
+    memories_[3] = object(call.weight);
+    arguments_[3] = {pass == conv2d_pass::weight_gradient ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, memories_[3].get()};
+    count_ = 4;
+  }
+
+  void run(const dnnl::primitive& primitive, const float* a, const float* b, const float* c = nullptr) {
+    memories_[0].set_data_handle(const_cast<float*>(a));
+    memories_[1].set_data_handle(const_cast<float*>(b));
+    if (c != nullptr) memories_[3].set_data_handle(const_cast<float*>(c));
+    const dnnl_status_t status = ::dnnl_primitive_execute(primitive.get(), stream_.get(), count_, arguments_.data());
+    if (status != dnnl_success)
+      throw error("onednn: a convolution ended with status " + std::to_string(static_cast<int>(status)) + " of oneDNN");
+  }
+
+private:
+  static dnnl::memory object(const dnnl::memory::desc& of) { return {of, onednn_engine(), DNNL_MEMORY_NONE}; }
+
+  dnnl::stream stream_;
+  std::array<dnnl::memory, 4> memories_;
+  std::array<dnnl_exec_arg_t, 4> arguments_;
+  int count_ = 3;
+};
+
+// Memory of the calling thread for what does not fit into the scratch: weights as oneDNN wants them, and sums. It grows to what
+// the largest convolution needs, and stays.
+inline std::byte* onednn_buffer(std::size_t bytes) {
+  thread_local cpu::memory buffer;
+  if (buffer.size() < bytes) buffer = cpu::memory(bytes);
+  return buffer.data();
+}
+
+// From one form of a weight to the other.
+inline void reorder_onednn_weight(const onednn_plan& plan, const float* from, float* to, std::byte* scratch) {
+  const bool back = plan.pass == conv2d_pass::weight_gradient;
+  onednn_arguments arguments(DNNL_ARG_FROM, back ? plan.one.weight : plan.own_weight, DNNL_ARG_TO,
+                             back ? plan.own_weight : plan.one.weight, plan.reorder_scratch, scratch);
+  arguments.run(plan.reorder, from, to);
+}
+
+inline void copy_rows(float* to, std::size_t to_stride, const float* from, std::size_t from_stride, std::size_t rows,
+                      std::size_t columns) {
+  for (std::size_t row = 0; row < rows; ++row) std::copy_n(from + row * from_stride, columns, to + row * to_stride);
+}
+
+// What becomes of sums whose rows lie without gaps, wherever they are to go. Where no operand has gaps, some rows are done at a
+// time, with as many copies of the bias.
+class onednn_epilogue {
+public:
+  static constexpr std::size_t most = 1024; // elements at a time, if a row is not longer
+  static std::size_t floats(std::size_t columns) { return 2 * align_up(std::max(most, columns)); }
+
+  onednn_epilogue(matrix<float> result, const epilogue<float>& then, float* room)
+      : result_(result), then_(then), biases_(room), zeros_(room + floats(result.columns) / 2) {
+    const auto dense = [&](const matrix<const float>& m) { return m.data == nullptr || m.stride == result.columns; };
+    if (result.stride == result.columns && dense(then.addend) && dense(then.mask))
+      at_once_ = std::max<std::size_t>(1, most / std::max<std::size_t>(1, result.columns));
+    std::fill_n(zeros_, at_once_ * result.columns, 0.0F);
+    for (std::size_t row = 0; row < at_once_ && then.bias != nullptr; ++row)
+      std::copy_n(then.bias, result.columns, biases_ + row * result.columns);
+  }
+
+  static bool changes(const epilogue<float>& then) {
+    return then.bias != nullptr || then.then != activation::none || then.addend.data != nullptr || then.mask.data != nullptr;
+  }
+
+  // `sums` is where the rows from `first` on are, and may be their place in the result.
+  void run(const float* sums, std::size_t first, std::size_t rows) const {
+    const std::size_t columns = result_.columns;
+    if (!changes(then_)) {
+      float* const to = result_.data + first * result_.stride;
+      if (to != sums) copy_rows(to, result_.stride, sums, columns, rows, columns);
+      return;
+    }
+    const finish_channels<float> finish{then_.then == activation::relu, then_.mask.data != nullptr};
+    const auto at = [&](const matrix<const float>& m, std::size_t row) {
+      return m.data == nullptr ? zeros_ : m.data + row * m.stride;
+    };
+    for (std::size_t done = 0; done < rows; done += at_once_) {
+      const std::size_t row = first + done, count = std::min(at_once_, rows - done);
+      run_elements(widest_for_elements(), finish, count * columns, std::array{result_.data + row * result_.stride},
+                   std::array<const float*, 4>{sums + done * columns, then_.bias == nullptr ? zeros_ : biases_,
+                                               at(then_.addend, row), at(then_.mask, row)});
+    }
+  }
+
+private:
+  matrix<float> result_;
+  epilogue<float> then_;
+  float *biases_, *zeros_;
+  std::size_t at_once_ = 1;
+};
+
+// Forward and the input gradient: result = epilogue(pass(source)), image by image.
+inline bool onednn_images(cpu::queue& queue, const convolution& how, conv2d_pass pass, std::size_t samples, matrix<float> result,
+                          matrix<const float> source, const float* weight, const epilogue<float>& then) {
+  const onednn_plan& plan = kept_onednn_plan(how, pass);
+  const bool forward = pass == conv2d_pass::forward;
+  const std::size_t from_rows = forward ? how.over.inputs() : how.over.outputs();
+  const std::size_t to_rows = forward ? how.over.outputs() : how.over.inputs();
+  // An addend may be the result itself, which must not be overwritten before it is read.
+  const bool from_copied = source.stride != source.columns;
+  const bool to_copied = result.stride != result.columns || then.addend.data != nullptr;
+  const std::size_t from_floats = from_copied ? from_rows * source.columns : 0,
+                    to_floats = to_copied ? to_rows * result.columns : 0;
+  const std::size_t bytes = align_up(std::max(plan.one.scratch_bytes(), plan.reorder_scratch.get_size())) +
+                            align_up(from_floats * sizeof(float)) + align_up(to_floats * sizeof(float)) +
+                            onednn_epilogue::floats(result.columns) * sizeof(float);
+  if (!plan.usable || samples == 0 || bytes > cpu::queue::scratch_bytes) return false;
+
+  if (plan.is_reordered) {
+    float* const turned = reinterpret_cast<float*>(onednn_buffer(plan.weight_bytes()));
+    queue.parallel_for(1, [&](std::size_t, std::span<std::byte> scratch) {
+      const one_onednn_thread alone;
+      reorder_onednn_weight(plan, weight, turned, scratch.data());
+    });
+    weight = turned;
+  }
+  const std::size_t operations = 2 * samples * how.over.outputs() * how.out_channels * how.depth();
+  const std::size_t parts = operations < operations_worth_threads ? 1 : std::min(queue.threads(), samples);
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const one_onednn_thread alone;
+    onednn_scratch room(scratch);
+    onednn_arguments arguments(pass, plan.one, room.take(plan.one.scratch_bytes()));
+    float *const copied = room.floats(from_floats), *const sums = room.floats(to_floats);
+    const onednn_epilogue finish(result, then, room.floats(onednn_epilogue::floats(result.columns)));
+    for (std::size_t image = part * samples / parts; image < (part + 1) * samples / parts; ++image) {
+      const float* from = source.data + image * from_rows * source.stride;
+      if (from_copied) {
+        copy_rows(copied, source.columns, from, source.stride, from_rows, source.columns);
+        from = copied;
+      }
+      float* const to = to_copied ? sums : result.data + image * to_rows * result.stride;
+      if (forward) arguments.run(plan.one.run, from, to, weight);
+      else arguments.run(plan.one.run, to, from, weight);
+      finish.run(to, image * to_rows, to_rows);
+    }
+  });
+  return true;
+}
+
+struct add_partial_sum {
+  [[gnu::always_inline]] inline void operator()(float& sum, float more) const { sum += more; }
+};
+inline void add_partial_sums(float* sums, const float* more, std::size_t count) {
+  run_elements(widest_for_elements(), add_partial_sum{}, count, std::array{sums}, std::array<const float*, 2>{sums, more});
+}
+
+// A task makes one lane of one piece: the sum over its images, as oneDNN lays out a weight. Then the lanes are added.
+inline bool onednn_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, float* weight_gradient,
+                                   matrix<const float> output_gradient, const float* input) {
+  const onednn_plan& plan = kept_onednn_plan(how, conv2d_pass::weight_gradient);
+  if (!plan.usable || samples == 0) return false;
+  const std::size_t pixels = how.over.outputs(), channels = plan.channels(), in = how.over.inputs() * how.in_channels;
+  const bool copied = plan.pieces > 1 || output_gradient.stride != channels;
+  const std::size_t copy = copied ? plan.images * pixels * channels : 0,
+                    scratch = std::max(plan.one.scratch_bytes(), plan.several.scratch_bytes());
+  if (align_up(scratch) + plan.weight_bytes() + align_up(copy * sizeof(float)) > cpu::queue::scratch_bytes) return false;
+
+  const std::size_t whole = samples / plan.images, calls = whole + samples % plan.images;
+  const std::size_t lanes = std::min(plan.lanes, calls), weights = plan.weight_bytes() / sizeof(float);
+  float* const sums = reinterpret_cast<float*>(onednn_buffer(plan.pieces * lanes * plan.weight_bytes()));
+  queue.parallel_for(plan.pieces * lanes, [&](std::size_t task, std::span<std::byte> bytes) {
+    const one_onednn_thread alone;
+    onednn_scratch room(bytes);
+    std::byte* const pad = room.take(scratch);
+    float *const partial = room.floats(weights), *const own = room.floats(copy);
+    const std::size_t piece = task / lanes, lane = task % lanes, first = lane * calls / lanes;
+    onednn_arguments one(plan.pass, plan.one, pad), several(plan.pass, plan.several, pad);
+    for (std::size_t call = first; call < (lane + 1) * calls / lanes; ++call) {
+      const bool is_one = call >= whole;
+      const std::size_t image = is_one ? whole * plan.images + (call - whole) : call * plan.images;
+      const float* dy = output_gradient.data + image * pixels * output_gradient.stride + piece * channels;
+      if (copied) {
+        copy_rows(own, channels, dy, output_gradient.stride, (is_one ? 1 : plan.images) * pixels, channels);
+        dy = own;
+      }
+      float* const to = call == first ? sums + task * weights : partial;
+      (is_one ? one : several).run(is_one ? plan.one.run : plan.several.run, input + image * in, dy, to);
+      if (to == partial) add_partial_sums(sums + task * weights, partial, plan.weight_floats());
+    }
+  });
+  queue.parallel_for(plan.pieces, [&](std::size_t piece, std::span<std::byte> bytes) {
+    const one_onednn_thread alone;
+    float *const total = sums + piece * lanes * weights, *const to = weight_gradient + piece * channels * how.depth();
+    for (std::size_t lane = 1; lane < lanes; ++lane) add_partial_sums(total, total + lane * weights, plan.weight_floats());
+    if (plan.is_reordered) reorder_onednn_weight(plan, total, to, bytes.data());
+    else std::copy_n(total, channels * how.depth(), to);
+  });
+  return true;
+}
+
+// What conv2d_forward and the others ask first. CAIRN_ISA=plain means no vectors, so it means no oneDNN either.
+inline bool takes_onednn(const convolution& how, conv2d_pass pass) {
+  return quicker_by_onednn(how, pass) && widest_instruction_set() != instruction_set::plain;
+}
+inline bool forward_by_onednn(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<float> output,
+                              const float* input, const float* weight, const epilogue<float>& then) {
+  return takes_onednn(how, conv2d_pass::forward) &&
+         onednn_images(queue, how, conv2d_pass::forward, samples, output, {input, samples * how.over.inputs(), how.in_channels},
+                       weight, then);
+}
+inline bool input_gradient_by_onednn(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<float> input_gradient,
+                                     matrix<const float> output_gradient, const float* weight, const epilogue<float>& then) {
+  return takes_onednn(how, conv2d_pass::input_gradient) &&
+         onednn_images(queue, how, conv2d_pass::input_gradient, samples, input_gradient, output_gradient, weight, then);
+}
+inline bool weight_gradient_by_onednn(cpu::queue& queue, const convolution& how, std::size_t samples, float* weight_gradient,
+                                      matrix<const float> output_gradient, const float* input) {
+  return takes_onednn(how, conv2d_pass::weight_gradient) &&
+         onednn_weight_gradient(queue, how, samples, weight_gradient, output_gradient, input);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
 
 CAIRN_KERNELS_BEGIN
 
@@ -12682,6 +13197,10 @@ template <class T>
 void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::forward_by_onednn(queue, how, samples, output, input, weight, then)) return;
+#endif
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
@@ -12696,6 +13215,10 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::input_gradient_by_onednn(queue, how, samples, result, output_gradient, weight, then)) return;
+#endif
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
@@ -12711,6 +13234,13 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                             std::type_identity_t<accumulated<T>>* weight_gradient,
                             std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
                             const std::type_identity_t<T>* input) {
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::weight_gradient_by_onednn(queue, how, samples, weight_gradient, output_gradient, input)) {
+      if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+      return;
+    }
+#endif
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;

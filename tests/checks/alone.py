@@ -2,12 +2,16 @@
 """Every header compiles alone, twice included, without a warning, with each compiler that it is given; one for CUDA with nvcc, where it is."""
 from house import CUDA_HEADER, SPDX, compile_cuda, compile_text, component, cuda_headers, headers, nvcc, run, spread
 
+# What the header of one component changes for others too, so that not every check is told of it.
+ONEDNN = "-DCAIRN_WITH_ONEDNN=1"
+
 
 def faults(root, options):
     def attempt(job):
         compiler, header = job
         text = f"#include <{header}>\n#include <{header}>\n"
-        said = compile_cuda(options, text) if header.endswith(".cuh") else compile_text(compiler, options, text, "-fsyntax-only")
+        more = [ONEDNN] if component(header) == "onednn" else []
+        said = compile_cuda(options, text) if header.endswith(".cuh") else compile_text(compiler, options, text, "-fsyntax-only", *more)
         return f"{header} alone with {compiler}:\n{said}" if said else None
 
     names = [name for name in headers(root) if component(name) in (None, *options.found)]

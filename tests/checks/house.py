@@ -26,11 +26,12 @@ FLOORS = {
 }
 
 # Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
-COMPONENTS = ("blas", "mpi", "safetensors", "xtensor")
+COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
 # Headers that stand on a component's.
 COMPONENT_OF = {name: "safetensors" for name in ("saved_state", "saved_states", "state_file")}
 COMPONENT_OF |= {f"message_{name}": "mpi" for name in ("board", "call", "group", "news", "rank", "run", "server", "transport")}
 COMPONENT_OF |= {name: "mpi" for name in ("memory_of_ranks", "mpi_transport", "owned_parts", "shared_memory")}
+COMPONENT_OF["passes_by_onednn"] = "onednn"
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 

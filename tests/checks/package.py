@@ -24,7 +24,7 @@ LEFT_OUT = 77
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
 # Cairn and nothing else: what a machine happens to have is looked for by the components only.
-ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "MPI", "nlohmann_json", "xtensor")]
+ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "MPI", "dnnl", "nlohmann_json", "xtensor")]
 NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
 
 
@@ -119,8 +119,8 @@ def components(machine):
 
 def missing(machine):
     """A component that is not there, or that there is not, says what to do."""
-    expected = {name: "install lib.* by conan or vcpkg" if name != "safetensors" else "install nlohmann.* by conan or vcpkg"
-                for name in COMPONENTS}
+    expected = {name: "install lib.* by conan or vcpkg" for name in COMPONENTS}
+    expected |= {"onednn": "install libdnnl-dev.* by vcpkg", "safetensors": "install nlohmann.* by conan or vcpkg"}
     expected["cuda"] = "no component of Cairn: those are " + ", ".join(COMPONENTS[:-1]) + f" and {COMPONENTS[-1]}"
     said = machine.configure(machine.source("missing"), "missing-build", machine.install(), *ALONE, f"-DCOMPONENTS={';'.join(expected)}")
     for name, words in expected.items():

@@ -5,11 +5,13 @@
 
 namespace config_tests {
 
-// A user writes `#if CAIRN_X86`, `#if CAIRN_WITH_BLAS` and `#if CAIRN_WITH_MPI`: each has a value in every build.
+// A user writes `#if CAIRN_X86`, `#if CAIRN_WITH_BLAS`, `#if CAIRN_WITH_MPI` and `#if CAIRN_WITH_ONEDNN`: each has a value in
+// every build.
 TEST_CASE("config defines every macro with a value") {
   CHECK((CAIRN_X86 == 0 || CAIRN_X86 == 1));
   CHECK((CAIRN_WITH_BLAS == 0 || CAIRN_WITH_BLAS == 1));
   CHECK((CAIRN_WITH_MPI == 0 || CAIRN_WITH_MPI == 1));
+  CHECK((CAIRN_WITH_ONEDNN == 0 || CAIRN_WITH_ONEDNN == 1));
   CHECK((CAIRN_KERNELS_OPTIMIZED == 0 || CAIRN_KERNELS_OPTIMIZED == 1));
   CHECK(CAIRN_VERSION_MAJOR >= 0);
   CHECK(CAIRN_VERSION_MINOR >= 0);

@@ -81,3 +81,8 @@
 #ifndef CAIRN_WITH_MPI
 #define CAIRN_WITH_MPI 0
 #endif
+
+// Set by the CMake component cairn::onednn, which also links oneDNN.
+#ifndef CAIRN_WITH_ONEDNN
+#define CAIRN_WITH_ONEDNN 0
+#endif

@@ -19,6 +19,8 @@ struct window_axis {
   }
   // From the first input that a window reads to the last.
   constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+
+  bool operator==(const window_axis&) const = default;
 };
 
 // A window over images that lie as (batch, height, width, channels).
@@ -28,6 +30,8 @@ struct window {
   constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
   constexpr std::size_t outputs() const { return y.out * x.out; }
   constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+
+  bool operator==(const window&) const = default;
 };
 
 // The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may

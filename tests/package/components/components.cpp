@@ -27,6 +27,13 @@ int main() {
 #else
   static_assert(!CAIRN_WITH_MPI);
 #endif
+#if HAS_onednn
+  static_assert(CAIRN_WITH_ONEDNN);
+  const cairn::convolution how{{{8, 8, 3, 1, 1, 1}, {8, 8, 3, 1, 1, 1}}, 3, 16, 1};
+  if (!cairn::detail::kept_onednn_plan(how, cairn::detail::conv2d_pass::forward).usable) return 5;
+#else
+  static_assert(!CAIRN_WITH_ONEDNN);
+#endif
 #if HAS_xtensor
   float y[]{1, 2, 3, 4, 5, 6};
   if (cairn::as_xtensor(cairn::tensor_view<float>(y, 2, cairn::shape{3}))(1, 2) != 6) return 2;

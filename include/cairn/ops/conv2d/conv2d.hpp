@@ -27,6 +27,8 @@ struct convolution {
     return over.taps() == 1 && groups == 1 && over.y.stride == 1 && over.x.stride == 1 && over.y.padding == 0 &&
            over.x.padding == 0;
   }
+
+  bool operator==(const convolution&) const = default;
 };
 
 // Images lie as (batch, height, width, channels), and the weight as (out, kernel height, kernel width, in / groups).

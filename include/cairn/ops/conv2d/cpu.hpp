@@ -18,6 +18,10 @@
 #include <cairn/ops/conv2d/weight_sums.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
+#if CAIRN_WITH_ONEDNN
+#include <cairn/ops/conv2d/onednn.hpp>
+#include <cairn/ops/conv2d/passes_by_onednn.hpp>
+#endif
 
 CAIRN_KERNELS_BEGIN
 
@@ -210,6 +214,10 @@ template <class T>
 void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::forward_by_onednn(queue, how, samples, output, input, weight, then)) return;
+#endif
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then); // (pixels, out) = (pixels, in) x (out, in)^T
@@ -224,6 +232,10 @@ void conv2d_input_gradient(cpu::queue& queue, const convolution& how, std::size_
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> result{input_gradient, samples * how.over.inputs(), how.in_channels};
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::input_gradient_by_onednn(queue, how, samples, result, output_gradient, weight, then)) return;
+#endif
   if (how.is_product())
     return matmul(queue, result, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none,
                   then); // (pixels, in) = (pixels, out) x (out, in)
@@ -239,6 +251,13 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                             std::type_identity_t<accumulated<T>>* weight_gradient,
                             std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
                             const std::type_identity_t<T>* input) {
+#if CAIRN_WITH_ONEDNN
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::weight_gradient_by_onednn(queue, how, samples, weight_gradient, output_gradient, input)) {
+      if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
+      return;
+    }
+#endif
   if (how.is_product()) {
     epilogue<T> then{};
     then.row_sums = bias_gradient;

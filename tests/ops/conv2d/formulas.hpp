@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// All passes of a convolution, each element compared with its formula.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <cairn/core/random.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/conv2d/cpu.hpp>
+#include <cairn/ops/conv2d/reference.hpp>
+#include <doctest/doctest.h>
+
+namespace conv2d_case {
+
+using namespace cairn;
+
+constexpr convolution made(std::size_t height, std::size_t width, std::size_t in, std::size_t out, std::size_t groups,
+                           window_axis y, window_axis x) {
+  y.in = height, x.in = width;
+  return {{fitted(y), fitted(x)}, in, out, groups};
+}
+constexpr window_axis axis(std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0, std::size_t dilation = 1) {
+  return {0, 0, kernel, stride, padding, dilation};
+}
+
+template <class T>
+std::vector<T> noise(std::size_t count, std::uint32_t stream) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
+  return result;
+}
+
+template <class T>
+struct passes {
+  std::vector<T> y, dx, dw, db;
+  bool operator==(const passes&) const = default;
+};
+
+// What a program calls. `error` is how far a sum of so many terms may be off, in roundings.
+struct public_passes {
+  static double error(double terms) { return 1 + std::sqrt(terms); }
+  template <class... Arguments>
+  void forward(Arguments&&... arguments) const {
+    conv2d_forward(arguments...);
+  }
+  template <class... Arguments>
+  void input_gradient(Arguments&&... arguments) const {
+    conv2d_input_gradient(arguments...);
+  }
+  template <class... Arguments>
+  void weight_gradient(Arguments&&... arguments) const {
+    conv2d_weight_gradient(arguments...);
+  }
+};
+
+// All passes of some samples, the output and its gradient with `gap` elements between two rows.
+template <class T, class By = public_passes>
+passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, std::size_t gap = 0, bool fused = false,
+              const By& by = {}) {
+  cpu device({.threads = threads});
+  auto& queue = device.compute();
+  const std::size_t rows = samples * how.over.outputs(), inputs = samples * how.over.inputs() * how.in_channels;
+  const std::size_t stride = how.out_channels + gap;
+  const auto x = noise<T>(inputs, 1), w = noise<T>(how.out_channels * how.depth(), 2), dy = noise<T>(rows * stride, 3);
+  const auto b = noise<T>(how.out_channels, 4), addend = noise<T>(rows * how.out_channels, 5);
+  passes<T> r{std::vector<T>(rows * stride, T{-7}), std::vector<T>(inputs, T{-7}), std::vector<T>(w.size(), T{-7}),
+              std::vector<T>(how.out_channels, T{-7})};
+  epilogue<T> forward{}, backward{};
+  forward.bias = b.data();
+  if (fused) {
+    forward.then = activation::relu;
+    forward.addend = {addend.data(), rows, how.out_channels};
+    backward.mask = {x.data(), samples * how.over.inputs(), how.in_channels};
+    backward.addend = {x.data(), samples * how.over.inputs(), how.in_channels};
+  }
+  const matrix<const T> gradient{dy.data(), rows, how.out_channels, stride};
+  by.forward(queue, how, samples, matrix<T>{r.y.data(), rows, how.out_channels, stride}, x.data(), w.data(), forward);
+  by.input_gradient(queue, how, samples, r.dx.data(), gradient, w.data(), backward);
+  by.weight_gradient(queue, how, samples, r.dw.data(), r.db.data(), gradient, x.data());
+
+  // The gap stays as it was.
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = how.out_channels; i < stride; ++i) CHECK(r.y[row * stride + i] == T{-7});
+  // The formulas, one element after another.
+  double worst = 0;
+  const auto differs = [&worst](T found, double expected, std::size_t terms) {
+    const double scale = static_cast<double>(std::numeric_limits<T>::epsilon()) * By::error(static_cast<double>(terms));
+    worst = std::max(worst, std::fabs(static_cast<double>(found) - expected) / scale);
+  };
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t o = 0; o < how.out_channels; ++o) {
+      double sum = detail::conv2d_output(how, x.data(), w.data(), row, o) + static_cast<double>(b[o]);
+      if (fused) sum = std::max(sum, 0.0) + static_cast<double>(addend[row * how.out_channels + o]);
+      differs(r.y[row * stride + o], sum, how.depth());
+    }
+  for (std::size_t i = 0; i < inputs; ++i) {
+    double sum = detail::conv2d_input_derivative(how, gradient, w.data(), i / how.in_channels, i % how.in_channels);
+    if (fused) sum = x[i] <= T{0} ? 0 : sum + static_cast<double>(x[i]);
+    differs(r.dx[i], sum, how.over.taps() * how.group_out());
+  }
+  for (std::size_t o = 0; o < how.out_channels; ++o) {
+    for (std::size_t i = 0; i < how.depth(); ++i)
+      differs(r.dw[o * how.depth() + i],
+              detail::conv2d_weight_derivative(how, samples, gradient, x.data(), o, i / how.group_in(), i % how.group_in()),
+              rows);
+    double sum = 0;
+    for (std::size_t row = 0; row < rows; ++row) sum += static_cast<double>(gradient(row, o));
+    differs(r.db[o], sum, rows);
+  }
+  CHECK(worst < (sizeof(T) == 4 ? 4 : 20)); // the oracle itself rounds in double
+  return r;
+}
+
+inline constexpr convolution several[] = {
+    made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual one
+    made(6, 5, 2, 50, 1, axis(1), axis(1)),                    // a product
+    made(6, 5, 4, 6, 2, axis(1), axis(1)),                     // two products
+    made(7, 9, 5, 3, 1, axis(1, 2), axis(1, 3)),               // most inputs meet no window
+    made(9, 8, 3, 5, 1, axis(3, 2, 1), axis(2, 2, 0)),         // strides
+    made(11, 10, 4, 6, 2, axis(3, 2, 2, 2), axis(3, 1, 3, 3)), // groups and dilations
+    made(8, 12, 6, 6, 6, axis(5, 3, 4), axis(3, 4, 2, 2)),     // each channel by itself, and a stride beyond the window
+    made(4, 4, 2, 3, 1, axis(4, 1, 3), axis(3, 1, 5)),         // more padding than image on one side
+    made(6, 7, 70, 70, 70, axis(3, 2, 1), axis(3, 1, 1)),      // the same with several blocks of channels
+    made(9, 6, 3, 2, 1, axis(2, 4, 0, 3), axis(2, 2, 1, 2)),   // a stride and a dilation with a common divisor
+    made(6, 6, 70, 60, 1, axis(3, 1, 1), axis(3, 1, 1)),       // several slivers, the last one partial
+};
+
+} // namespace conv2d_case
