@@ -10387,13 +10387,17 @@ struct weighted_sum {
   }
 };
 
+// What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below, so that there is no branch.
 template <class T>
 struct finish_channels {
-  bool is_relu, is_masked;
+  T floor, limit;
+  explicit finish_channels(const epilogue<T>& then)
+      : floor(then.then == activation::relu ? T{0} : -std::numeric_limits<T>::infinity()),
+        limit(then.mask.data != nullptr ? T{0} : -std::numeric_limits<T>::infinity()) {}
   [[gnu::always_inline]] inline void operator()(T& value, T bias, T addend, T mask) const {
     const T v = value + bias;
-    const T added = blend(is_relu && v < T{0}, T{0}, v) + addend;
-    value = blend(is_masked && mask <= T{0}, T{0}, added);
+    const T added = blend(v < floor, T{0}, v) + addend;
+    value = blend(mask <= limit, T{0}, added);
   }
 };
 
@@ -10406,11 +10410,15 @@ void turn_weights(const convolution& how, const T* weight, T* turned) {
 }
 
 template <class T>
-void finish_pixel(instruction_set set, std::size_t channels, T* sum, const epilogue<T>& then, std::size_t row, const T* zeros) {
-  const bool masked = then.mask.data != nullptr, relu = then.then == activation::relu;
-  if (then.bias == nullptr && then.addend.data == nullptr && !masked && !relu) return;
+bool is_finished(const epilogue<T>& then) {
+  return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
+}
+// `to` is row `row` of the result, and may be where the sums are, or the addend.
+template <class T>
+void finish_pixel(instruction_set set, std::size_t channels, T* to, const T* sum, const epilogue<T>& then, std::size_t row,
+                  const T* zeros) {
   const auto row_of = [&](const matrix<const T>& m) { return m.data == nullptr ? zeros : m.data + row * m.stride; };
-  run_elements(set, finish_channels<T>{relu, masked}, channels, std::array{sum},
+  run_elements(set, finish_channels<T>(then), channels, std::array{to},
                std::array<const T*, 4>{sum, then.bias == nullptr ? zeros : then.bias, row_of(then.addend), row_of(then.mask)});
 }
 
@@ -10420,20 +10428,21 @@ template <class T, class Terms>
 bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> result, const T* weight, const epilogue<T>& then,
                       const Terms& terms) {
   const std::size_t channels = how.groups, taps = how.over.taps(), weights = taps * channels;
-  if (taps * sizeof(channel_term<T>) + (weights + channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
+  if (taps * sizeof(channel_term<T>) + (weights + 2 * channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
   const instruction_set set = widest_for_elements();
   const std::size_t parts = std::min(result.rows, result.rows * weights < element_part ? 1 : queue.threads());
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     auto* const found = reinterpret_cast<channel_term<T>*>(scratch.data());
     T* const turned = reinterpret_cast<T*>(found + taps);
-    T* const zeros = turned + weights;
+    T *const zeros = turned + weights, *const sums = zeros + channels;
     turn_weights(how, weight, turned);
     std::fill_n(zeros, channels, T{0});
     for (std::size_t row = part * result.rows / parts; row < (part + 1) * result.rows / parts; ++row) {
       std::size_t count = 0;
       terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
-      run_tile(weighted_sum<T>{found, count, channels, result.data + row * result.stride});
-      finish_pixel(set, channels, result.data + row * result.stride, then, row, zeros);
+      T* const to = result.data + row * result.stride;
+      run_tile(weighted_sum<T>{found, count, channels, is_finished(then) ? to : sums}); // an addend may be the result
+      if (!is_finished(then)) finish_pixel(set, channels, to, sums, then, row, zeros);
     }
   });
   return true;
@@ -12517,7 +12526,7 @@ constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
     // A product: 1.1 to 1.7 where the weights are few, 0.7 to 1.1 else.
     if (how.is_product()) return weights <= 16384;
     // Few channels come in: 1.3 to 3.2. A large window: 1.4 to 1.8. A small image: 1.1 to 2.2. Others: 0.8 to 1.1.
-    return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 784 && how.out_channels >= 32);
+    return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 1024 && how.out_channels >= 32);
   }
   // 1.5 to 11 for a channel by itself, 1.1 to 3.4 for groups of other widths; 0.7 for groups of 12.
   if (how.groups > 1) return how.group_in() <= 8 || (how.group_in() % 16 == 0 && how.group_out() % 16 == 0);
@@ -12848,19 +12857,15 @@ public:
       std::copy_n(then.bias, result.columns, biases_ + row * result.columns);
   }
 
-  static bool changes(const epilogue<float>& then) {
-    return then.bias != nullptr || then.then != activation::none || then.addend.data != nullptr || then.mask.data != nullptr;
-  }
-
   // `sums` is where the rows from `first` on are, and may be their place in the result.
   void run(const float* sums, std::size_t first, std::size_t rows) const {
     const std::size_t columns = result_.columns;
-    if (!changes(then_)) {
+    if (is_finished(then_)) {
       float* const to = result_.data + first * result_.stride;
       if (to != sums) copy_rows(to, result_.stride, sums, columns, rows, columns);
       return;
     }
-    const finish_channels<float> finish{then_.then == activation::relu, then_.mask.data != nullptr};
+    const finish_channels<float> finish(then_);
     const auto at = [&](const matrix<const float>& m, std::size_t row) {
       return m.data == nullptr ? zeros_ : m.data + row * m.stride;
     };

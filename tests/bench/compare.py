@@ -4,7 +4,7 @@
   compare.py --bench build/tests/bench/bench --peer "PYTHON torch_peer.py" [--program NAME=COMMAND]... [--out RESULTS.md]
   compare.py --part ranks --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
   compare.py --part products --bench build/tests/bench/bench --peer PYTHON
-  compare.py --part convolutions --bench build/tests/bench/bench --peer PYTHON
+  compare.py --part convolutions --bench build/tests/bench/bench --peer PYTHON [--onednn build/tests/bench/bench_onednn]
   compare.py --part densenet --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
 
 The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
@@ -168,6 +168,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--bench", required=True, help="path of Cairn's bench")
     p.add_argument("--peer", help="command of PyTorch's program; left out: only Cairn is measured")
+    p.add_argument("--onednn", help="path of the bench with cairn::onednn, for the convolutions; left out: only Cairn alone")
     p.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
@@ -199,7 +200,7 @@ def main():
     if kind := kernels.KINDS.get(a.part):
         if not peer:
             p.error(f"--part {a.part} needs --peer: a Python that has PyTorch")
-        section = kernels.section(tools, kind, kernels.measure(tools, kind, a.bench, peer[0], a.rounds, say))
+        section = kernels.section(tools, kind, kernels.measure(tools, kind, a.bench, peer[0], a.rounds, say, a.onednn))
         write(a.out, with_section(open(a.out).read(), kind.heading, section))
         print("\n" + section)
         return

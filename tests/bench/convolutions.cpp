@@ -19,8 +19,18 @@ constexpr layer_of_images layers[] = {
     {64, 32, 120, 48, 1, 1, 1}, {8, 56, 64, 64, 3, 1, 1},  {8, 28, 128, 128, 3, 1, 1},   {8, 14, 256, 256, 3, 1, 1},
     {8, 7, 512, 512, 3, 1, 1},  {8, 112, 3, 64, 7, 2, 1},  {8, 56, 128, 128, 3, 1, 128}, {8, 28, 256, 256, 3, 1, 32}};
 
+// The parts, and what makes them in this program.
+constexpr const char* names[] = {"forward", "input gradient", "weight gradient"};
+const char* maker([[maybe_unused]] const convolution& how, [[maybe_unused]] std::size_t part) {
+#if CAIRN_WITH_ONEDNN
+  if (detail::takes_onednn(how, static_cast<detail::conv2d_pass>(part))) return "onednn";
+#endif
+  return "cairn";
+}
+
 template <class F>
-void measure(const request& asked, const layer_of_images& l, const char* part, double mflops, const F& call) {
+void measure(const request& asked, const layer_of_images& l, const convolution& how, std::size_t part, double mflops,
+             const F& call) {
   std::vector<double> milliseconds;
   for (std::size_t i = 0; i < asked.warmup + asked.steps; ++i) {
     const auto start = std::chrono::steady_clock::now();
@@ -30,9 +40,10 @@ void measure(const request& asked, const layer_of_images& l, const char* part, d
   }
   std::printf("{\"peer\": \"cairn\", \"workload\": \"convolutions\", \"part\": \"%s\", \"samples\": %zu, \"extent\": %zu, "
               "\"in\": %zu, \"out\": %zu, \"kernel\": %zu, \"stride\": %zu, \"groups\": %zu, \"threads\": %zu, "
-              "\"gflops\": %.1f, \"gflops_best\": %.1f}\n",
-              part, l.samples, l.extent, l.in, l.out, l.kernel, l.stride, l.groups, asked.threads, mflops / median(milliseconds),
-              mflops / *std::min_element(milliseconds.begin(), milliseconds.end()));
+              "\"gflops\": %.1f, \"gflops_best\": %.1f, \"by\": \"%s\"}\n",
+              names[part], l.samples, l.extent, l.in, l.out, l.kernel, l.stride, l.groups, asked.threads,
+              mflops / median(milliseconds), mflops / *std::min_element(milliseconds.begin(), milliseconds.end()),
+              maker(how, part));
   std::fflush(stdout);
 }
 
@@ -54,12 +65,11 @@ bool bench_convolutions(const request& asked) {
     const matrix<const float> gradient{dy.data(), pixels, l.out, l.out};
     const double mflops = 2.0 * static_cast<double>(pixels) * static_cast<double>(l.out) * static_cast<double>(how.depth()) / 1e6;
     auto& queue = device.compute();
-    measure(asked, l, "forward", mflops, [&] {
+    measure(asked, l, how, 0, mflops, [&] {
       conv2d_forward(queue, how, l.samples, matrix<float>{y.data(), pixels, l.out, l.out}, x.data(), w.data(), {});
     });
-    measure(asked, l, "input gradient", mflops,
-            [&] { conv2d_input_gradient(queue, how, l.samples, dx.data(), gradient, w.data(), {}); });
-    measure(asked, l, "weight gradient", mflops,
+    measure(asked, l, how, 1, mflops, [&] { conv2d_input_gradient(queue, how, l.samples, dx.data(), gradient, w.data(), {}); });
+    measure(asked, l, how, 2, mflops,
             [&] { conv2d_weight_gradient<float>(queue, how, l.samples, dw.data(), nullptr, gradient, x.data()); });
   }
   return true;

@@ -81,16 +81,20 @@ KINDS = {
         "PyTorch calls for images and weights that are `channels_last`. The best turn of each, its ratio, and the ratio of the "
         "medians."),
 }
-FIGURES = ("gflops", "gflops_best", "threads", "peer", "workload")
+FIGURES = ("gflops", "gflops_best", "threads", "peer", "workload", "by")
+# Steps of networks, with cairn::onednn and without.
+NETWORKS = [("VGG-11 on 32 x 32, batch 32", "vgg --steps 5 --warmup 2"),
+            ("DenseNet-BC-100, batch 64", "densenet --mode naive --steps 3 --warmup 1")]
 
 
 def key(result):
     return tuple(value for name, value in result.items() if name not in FIGURES)
 
 
-def measure(tools, kind, bench, python, rounds, say):
-    """All results of all rounds: for each kernel Cairn's and the peer's. `tools` is compare.py; `python` has PyTorch."""
-    ours, theirs = {}, {}
+def measure(tools, kind, bench, python, rounds, say, onednn=None):
+    """All results of all rounds: for each kernel Cairn's and the peer's. `tools` is compare.py; `python` has PyTorch. `onednn` is
+    the bench with cairn::onednn, or none: then there are no more."""
+    ours, theirs, more = {}, {}, {}
     for round_ in range(rounds):
         say(f"{kind.workload}, round {round_ + 1} of {rounds}")
         lines = tools.run([bench, kind.workload, "--steps", STEPS, "--warmup", "3"]).splitlines()
@@ -102,12 +106,20 @@ def measure(tools, kind, bench, python, rounds, say):
                               capture_output=True, text=True, check=True, env=tools.environment())
         for result, line in zip(results, done.stdout.splitlines()):
             theirs.setdefault(key(result), []).append(json.loads(line))
-    return ours, theirs
+        if not onednn:
+            continue
+        for line in tools.run([onednn, kind.workload, "--steps", STEPS, "--warmup", "3"]).splitlines():
+            if line.startswith("{"):
+                more.setdefault(key(json.loads(line)), []).append(json.loads(line))
+        for name, words in NETWORKS:
+            for program in (bench, onednn):
+                more.setdefault((name, program == onednn), []).append(tools.figures([program, *words.split()]))
+    return ours, theirs, more
 
 
 def section(tools, kind, found):
     """The text for RESULTS.md."""
-    ours, theirs = found
+    ours, theirs, more = found
     rounds = len(next(iter(ours.values())))
     out = [kind.heading,
            f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; GFLOP/s on one thread, in {rounds} interleaved rounds of "
@@ -119,5 +131,18 @@ def section(tools, kind, found):
         middle = statistics.median(r["gflops"] for r in mine) / statistics.median(r["gflops"] for r in yours)
         rows.append([*(show(mine[0]) for _, show in kind.columns), f"{best:.0f}", f"{peer:.0f}", f"{best / peer:.3f}",
                      f"{middle:.3f}"])
-    out.append(tools.table([*(name for name, _ in kind.columns), "Cairn", kind.peer, "ratio", "of medians"], rows))
+        if more:
+            with_it = max(r["gflops_best"] for r in more[which])
+            by_it = more[which][0]["by"] == "onednn"
+            rows[-1] += [f"{with_it:.0f}", f"{with_it / best:.2f}", f"{with_it / peer:.2f}"] if by_it else ["-"] * 3
+    names = [*(name for name, _ in kind.columns), "Cairn", kind.peer, "ratio", "of medians"]
+    out.append(tools.table(names + (["with cairn::onednn", "over Cairn alone", "over PyTorch"] if more else []), rows))
+    if more:
+        out.append("`-`: Cairn's own kernel with the component too, as ops/conv2d/quicker_by_onednn.hpp says. There oneDNN gets one "
+                   "image at a time, and a copy of the weight in its order at each call, which counts.\n")
+        rows = []
+        for name, _ in NETWORKS:
+            alone, with_it = (statistics.median(r["step_ms"] for r in more[name, w]) for w in (False, True))
+            rows.append([name, f"{alone:.0f}", f"{with_it:.0f}", f"{alone / with_it:.2f} x"])
+        out.append(tools.table(["a step of", "Cairn alone, ms", "with cairn::onednn, ms", "ratio"], rows))
     return "\n".join(out)

@@ -20,6 +20,7 @@ int usage(const char* fault) {
                "  mlp\n"
                "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
                "  densenet --mode naive|efficient|blocks|efficient_blocks\n"
+               "  vgg                                      VGG-11 on images of 32 x 32\n"
                "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
                "--bucket-mb 1|25\n"
                "  ping --world N                           sums of few and of many bytes\n"
@@ -66,6 +67,7 @@ int main(int count, char** words) {
     if (asked.workload == "mlp") known = bench_mlp(asked);
     if (asked.workload == "chain") known = bench_chain(asked);
     if (asked.workload == "densenet") known = bench_densenet(asked);
+    if (asked.workload == "vgg") known = bench_vgg(asked);
     if (asked.workload == "ddp") known = bench_ddp(asked);
     if (asked.workload == "ping") known = bench_ping(asked);
     if (asked.workload == "predict") known = bench_predict(asked);

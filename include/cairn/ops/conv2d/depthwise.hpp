@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include <cairn/core/config.hpp>
@@ -68,13 +69,17 @@ struct weighted_sum {
   }
 };
 
+// What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below, so that there is no branch.
 template <class T>
 struct finish_channels {
-  bool is_relu, is_masked;
+  T floor, limit;
+  explicit finish_channels(const epilogue<T>& then)
+      : floor(then.then == activation::relu ? T{0} : -std::numeric_limits<T>::infinity()),
+        limit(then.mask.data != nullptr ? T{0} : -std::numeric_limits<T>::infinity()) {}
   [[gnu::always_inline]] inline void operator()(T& value, T bias, T addend, T mask) const {
     const T v = value + bias;
-    const T added = blend(is_relu && v < T{0}, T{0}, v) + addend;
-    value = blend(is_masked && mask <= T{0}, T{0}, added);
+    const T added = blend(v < floor, T{0}, v) + addend;
+    value = blend(mask <= limit, T{0}, added);
   }
 };
 
@@ -87,11 +92,15 @@ void turn_weights(const convolution& how, const T* weight, T* turned) {
 }
 
 template <class T>
-void finish_pixel(instruction_set set, std::size_t channels, T* sum, const epilogue<T>& then, std::size_t row, const T* zeros) {
-  const bool masked = then.mask.data != nullptr, relu = then.then == activation::relu;
-  if (then.bias == nullptr && then.addend.data == nullptr && !masked && !relu) return;
+bool is_finished(const epilogue<T>& then) {
+  return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
+}
+// `to` is row `row` of the result, and may be where the sums are, or the addend.
+template <class T>
+void finish_pixel(instruction_set set, std::size_t channels, T* to, const T* sum, const epilogue<T>& then, std::size_t row,
+                  const T* zeros) {
   const auto row_of = [&](const matrix<const T>& m) { return m.data == nullptr ? zeros : m.data + row * m.stride; };
-  run_elements(set, finish_channels<T>{relu, masked}, channels, std::array{sum},
+  run_elements(set, finish_channels<T>(then), channels, std::array{to},
                std::array<const T*, 4>{sum, then.bias == nullptr ? zeros : then.bias, row_of(then.addend), row_of(then.mask)});
 }
 
@@ -101,20 +110,21 @@ template <class T, class Terms>
 bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> result, const T* weight, const epilogue<T>& then,
                       const Terms& terms) {
   const std::size_t channels = how.groups, taps = how.over.taps(), weights = taps * channels;
-  if (taps * sizeof(channel_term<T>) + (weights + channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
+  if (taps * sizeof(channel_term<T>) + (weights + 2 * channels) * sizeof(T) > cpu::queue::scratch_bytes) return false;
   const instruction_set set = widest_for_elements();
   const std::size_t parts = std::min(result.rows, result.rows * weights < element_part ? 1 : queue.threads());
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     auto* const found = reinterpret_cast<channel_term<T>*>(scratch.data());
     T* const turned = reinterpret_cast<T*>(found + taps);
-    T* const zeros = turned + weights;
+    T *const zeros = turned + weights, *const sums = zeros + channels;
     turn_weights(how, weight, turned);
     std::fill_n(zeros, channels, T{0});
     for (std::size_t row = part * result.rows / parts; row < (part + 1) * result.rows / parts; ++row) {
       std::size_t count = 0;
       terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
-      run_tile(weighted_sum<T>{found, count, channels, result.data + row * result.stride});
-      finish_pixel(set, channels, result.data + row * result.stride, then, row, zeros);
+      T* const to = result.data + row * result.stride;
+      run_tile(weighted_sum<T>{found, count, channels, is_finished(then) ? to : sums}); // an addend may be the result
+      if (!is_finished(then)) finish_pixel(set, channels, to, sums, then, row, zeros);
     }
   });
   return true;

@@ -125,19 +125,15 @@ public:
       std::copy_n(then.bias, result.columns, biases_ + row * result.columns);
   }
 
-  static bool changes(const epilogue<float>& then) {
-    return then.bias != nullptr || then.then != activation::none || then.addend.data != nullptr || then.mask.data != nullptr;
-  }
-
   // `sums` is where the rows from `first` on are, and may be their place in the result.
   void run(const float* sums, std::size_t first, std::size_t rows) const {
     const std::size_t columns = result_.columns;
-    if (!changes(then_)) {
+    if (is_finished(then_)) {
       float* const to = result_.data + first * result_.stride;
       if (to != sums) copy_rows(to, result_.stride, sums, columns, rows, columns);
       return;
     }
-    const finish_channels<float> finish{then_.then == activation::relu, then_.mask.data != nullptr};
+    const finish_channels<float> finish(then_);
     const auto at = [&](const matrix<const float>& m, std::size_t row) {
       return m.data == nullptr ? zeros_ : m.data + row * m.stride;
     };

@@ -20,7 +20,7 @@ constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
     // A product: 1.1 to 1.7 where the weights are few, 0.7 to 1.1 else.
     if (how.is_product()) return weights <= 16384;
     // Few channels come in: 1.3 to 3.2. A large window: 1.4 to 1.8. A small image: 1.1 to 2.2. Others: 0.8 to 1.1.
-    return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 784 && how.out_channels >= 32);
+    return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 1024 && how.out_channels >= 32);
   }
   // 1.5 to 11 for a channel by itself, 1.1 to 3.4 for groups of other widths; 0.7 for groups of 12.
   if (how.groups > 1) return how.group_in() <= 8 || (how.group_in() % 16 == 0 && how.group_out() % 16 == 0);
