@@ -37,6 +37,10 @@ TEST_CASE("conv2d: an activation, an addend, a mask and rows apart change nothin
   }
 }
 
+TEST_CASE("conv2d: the addend may be the result") {
+  for (const convolution& how : several) check_in_place<float>(how);
+}
+
 TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an image whatever others there are", T, float,
                    double) {
   const convolution large[] = {made(17, 19, 20, 33, 1, axis(3, 1, 1), axis(3, 1, 1)),

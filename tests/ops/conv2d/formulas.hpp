@@ -116,6 +116,31 @@ passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, 
   return r;
 }
 
+// An addend may be the result itself, of both passes that have one.
+template <class T, class By = public_passes>
+void check_in_place(const convolution& how, const By& by = {}) {
+  cpu device;
+  auto& queue = device.compute();
+  const std::size_t rows = how.over.outputs(), inputs = how.over.inputs();
+  const auto x = noise<T>(inputs * how.in_channels, 1), w = noise<T>(how.out_channels * how.depth(), 2);
+  const auto dy = noise<T>(rows * how.out_channels, 3);
+  auto y = dy, dx = x;
+  std::vector<T> y_apart(y.size()), dx_apart(dx.size());
+  epilogue<T> then{};
+  const matrix<const T> gradient{dy.data(), rows, how.out_channels};
+  for (T* const to : {y_apart.data(), y.data()}) {
+    then.addend = {to == y.data() ? to : dy.data(), rows, how.out_channels};
+    by.forward(queue, how, 1, matrix<T>{to, rows, how.out_channels}, x.data(), w.data(), then);
+  }
+  for (T* const to : {dx_apart.data(), dx.data()}) {
+    then.addend = {to == dx.data() ? to : x.data(), inputs, how.in_channels};
+    by.input_gradient(queue, how, 1, to, gradient, w.data(), then);
+  }
+  CHECK(y != dy);
+  CHECK(y == y_apart);
+  CHECK(dx == dx_apart);
+}
+
 inline constexpr convolution several[] = {
     made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual one
     made(6, 5, 2, 50, 1, axis(1), axis(1)),                    // a product
