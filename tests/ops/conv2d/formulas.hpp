@@ -130,11 +130,11 @@ void check_in_place(const convolution& how, const By& by = {}) {
   const matrix<const T> gradient{dy.data(), rows, how.out_channels};
   for (T* const to : {y_apart.data(), y.data()}) {
     then.addend = {to == y.data() ? to : dy.data(), rows, how.out_channels};
-    by.forward(queue, how, 1, matrix<T>{to, rows, how.out_channels}, x.data(), w.data(), then);
+    by.forward(queue, how, std::size_t{1}, matrix<T>{to, rows, how.out_channels}, x.data(), w.data(), then);
   }
   for (T* const to : {dx_apart.data(), dx.data()}) {
     then.addend = {to == dx.data() ? to : x.data(), inputs, how.in_channels};
-    by.input_gradient(queue, how, 1, to, gradient, w.data(), then);
+    by.input_gradient(queue, how, std::size_t{1}, to, gradient, w.data(), then);
   }
   CHECK(y != dy);
   CHECK(y == y_apart);

@@ -69,7 +69,7 @@ struct weighted_sum {
   }
 };
 
-// What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below, so that there is no branch.
+// What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below: so there is no branch.
 template <class T>
 struct finish_channels {
   T floor, limit;

@@ -10,14 +10,14 @@ namespace cairn::detail {
 enum class conv2d_pass : unsigned char { forward, input_gradient, weight_gradient };
 
 // Which passes oneDNN makes where cairn::onednn is linked: kinds of convolutions at which its kernels were measured ahead of
-// Cairn's (tests/bench/RESULTS.md, "Convolutions by oneDNN"). The convolution and the pass decide, and nothing that may change
-// between two runs: neither a clock nor the threads nor the batch. All figures are those of Cairn's time over oneDNN's.
+// Cairn's, in tests/bench/RESULTS.md under "Convolutions against oneDNN" and on 40 more. The convolution and the pass decide,
+// and nothing that may change between two runs: no clock, no threads, no batch. Figures are Cairn's time over oneDNN's.
 constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
   const std::size_t weights = how.out_channels * how.depth();
   if (pass == conv2d_pass::weight_gradient) {
-    // A channel by itself: 1.8 to 11, but 0.3 to 0.9 where the window is wider than 3 x 3. Other groups: 1.2 to 1.7.
+    // A channel by itself: 1.8 to 11, but 0.3 to 0.9 where the window is wider than 3 x 3. Other groups: 1.2 to 1.9.
     if (how.groups > 1) return how.group_in() > 1 || how.over.taps() <= 9;
-    // A product: 1.1 to 1.7 where the weights are few, 0.7 to 1.1 else.
+    // A product: 0.9 to 1.7 where the weights are few, 0.7 to 1.1 else.
     if (how.is_product()) return weights <= 16384;
     // Few channels come in: 1.3 to 3.2. A large window: 1.4 to 1.8. A small image: 1.1 to 2.2. Others: 0.8 to 1.1.
     return how.in_channels < 8 || how.over.taps() > 9 || (how.over.inputs() <= 1024 && how.out_channels >= 32);
@@ -27,7 +27,7 @@ constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
   // A product is Cairn's, 0.5 to 1.6; and so is an image of 4 x 4 outputs, 0.5 to 1.1.
   if (how.is_product() || how.over.outputs() < 49) return false;
   if (pass == conv2d_pass::forward) return true; // 1.0 to 1.8
-  // A stride, a large window, few channels or large weights: 1.0 to 1.7. Others: 0.9 to 1.1.
+  // A stride, a large window, few channels or large weights: 1.0 to 1.8. Others: 0.9 to 1.2.
   return how.over.y.stride > 1 || how.over.taps() > 9 || how.in_channels <= 24 || weights >= 524288;
 }
 
