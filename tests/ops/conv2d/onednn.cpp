@@ -17,6 +17,8 @@
 #include "../../train/counted_allocations.hpp"
 #include "formulas.hpp"
 
+namespace conv2d_onednn_tests {
+
 using namespace cairn;
 using namespace conv2d_case;
 using detail::conv2d_pass;
@@ -227,3 +229,5 @@ TEST_CASE("onednn: oneDNN starts no threads of its own") {
     CHECK(threads() <= before);
   }).join();
 }
+
+} // namespace conv2d_onednn_tests
