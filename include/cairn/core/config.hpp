@@ -64,6 +64,14 @@
 #define CAIRN_HOST_DEVICE
 #endif
 
+// Before a function that kernels call and the host does not. To a C++ compiler, which makes tests of kernels that run on the
+// processor, it is a function like any other.
+#if defined(__CUDACC__)
+#define CAIRN_DEVICE __device__
+#else
+#define CAIRN_DEVICE
+#endif
+
 // The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
 // g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
 #if defined(__NVCC__)

@@ -18,16 +18,16 @@ struct window_axis {
     return output * stride + tap * dilation - padding;
   }
   // From the first input that a window reads to the last.
-  constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+  CAIRN_HOST_DEVICE constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
 };
 
 // A window over images that lie as (batch, height, width, channels).
 struct window {
   window_axis y{}, x{};
 
-  constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
-  constexpr std::size_t outputs() const { return y.out * x.out; }
-  constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+  CAIRN_HOST_DEVICE constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
+  CAIRN_HOST_DEVICE constexpr std::size_t outputs() const { return y.out * x.out; }
+  CAIRN_HOST_DEVICE constexpr std::size_t taps() const { return y.kernel * x.kernel; }
 };
 
 // The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may
