@@ -61,15 +61,17 @@ struct cross_entropy_on_gpu {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
     const double sum = team.sum(classes, [&](std::size_t c) { return static_cast<double>(exponential(x[c] - most)); });
+    const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
     if (result != nullptr) {
-      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own);
+      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
+              even = static_cast<T>(share * spread);
       team.each(classes, [&](std::size_t c) {
         T value = exponential(x[c] - most) * scale;
-        if (spread != 0) value -= static_cast<T>(share * spread * weight(c));
+        if (even != 0) value -= even * static_cast<T>(weight(c));
         result[c] = c == target ? value - of_target : value;
       });
     }
-    return (own + all) * log(sum) - own * chosen - spread * distances;
+    return loss;
   }
 };
 
@@ -126,17 +128,17 @@ template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                        detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0, false,
-                                                                0, nullptr, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0,
+                                                                    false, 0, nullptr, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                        detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
-                                                                options.ignore_index, true, options.label_smoothing,
-                                                                options.class_weights, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
+                                                                    options.ignore_index, true, options.label_smoothing,
+                                                                    options.class_weights, nullptr});
 }
 
 } // namespace cairn
