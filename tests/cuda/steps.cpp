@@ -98,9 +98,9 @@ TEST_CASE("cuda: a call that fails in a step is an error that names the op, the 
                                        "layer_norm_backward",
                                        "layer_norm_forward",
                                        "relu_backward",
-                                       "relu_forward",
                                        "softmax_cross_entropy"};
-  CHECK(ops == expected);
+  for (const std::string& op : ops) CHECK_MESSAGE(expected.contains(op), op);
+  for (const std::string& op : expected) CHECK_MESSAGE(ops.contains(op), op);
 
   CHECK(said_by_step("cublasLtMatmul", 0, CUBLAS_STATUS_EXECUTION_FAILED)
             .find("cuda, matmul: expected cuBLASLt to succeed, found status 13") == 0);
@@ -136,4 +136,5 @@ TEST_CASE("cuda: a trainer that cannot be made says what is missing, and gives b
     }
     CHECK(failed > 1);
   }
+  fake::reset();
 }

@@ -15,7 +15,7 @@ namespace cairn::detail {
 
 // What is done with an element of a product, in the order of `epilogue`, where the product's own call does not.
 template <class T>
-CAIRN_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
+CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
   if (then.bias != nullptr) value += then.bias[column];
   value = activated(then.then, value);
   if (then.addend.data != nullptr) value += then.addend(row, column);
