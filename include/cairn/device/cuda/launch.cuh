@@ -8,6 +8,10 @@
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/team.cuh>
 
+#if !defined(__CUDACC__) && !CAIRN_KERNELS_ON_HOST
+#error "cairn_cuda.cuh needs a compiler of CUDA: name the source .cu, and link the CMake target cairn::cuda"
+#endif
+
 namespace cairn::detail {
 
 // Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
