@@ -67,8 +67,12 @@
 #define CAIRN_HOST_DEVICE
 #endif
 
-// Before a function that kernels call and the host does not. To a C++ compiler, which makes tests of kernels that run on the
-// processor, it is a function like any other.
+// Set by tests that have a C++ compiler make kernels as loops of the host, for a runtime of CUDA that needs no GPU (tests/cuda).
+#ifndef CAIRN_KERNELS_ON_HOST
+#define CAIRN_KERNELS_ON_HOST 0
+#endif
+
+// Before a function that kernels call and the host does not. To a C++ compiler it is a function like any other.
 #if defined(__CUDACC__)
 #define CAIRN_DEVICE __device__
 #else

@@ -516,6 +516,10 @@ private:
 
 // cairn/device/cuda/launch.cuh
 
+#if !defined(__CUDACC__) && !CAIRN_KERNELS_ON_HOST
+#error "cairn_cuda.cuh needs a compiler of CUDA: name the source .cu, and link the CMake target cairn::cuda"
+#endif
+
 namespace cairn::detail {
 
 // Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
@@ -530,15 +534,20 @@ struct each_of {
   std::size_t count;
 };
 inline constexpr unsigned each_threads = 256;
+// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers, in a team 128. The compiler left to itself
+// takes fewer on some GPUs, and spills.
+inline constexpr unsigned each_blocks = 768 / each_threads;
+template <unsigned Threads>
+inline constexpr unsigned team_blocks = 512 / Threads;
 
 #if defined(__CUDACC__)
 template <class Body>
-__global__ void __launch_bounds__(each_threads) run_each(const each_of<Body> work) {
+__global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__global__ void __launch_bounds__(Threads) run_team(const Body body) {
+__global__ void __launch_bounds__(Threads, team_blocks<Threads>) run_team(const Body body) {
   body(team<Threads>{}, blockIdx.x);
 }
 template <class Body>
@@ -1263,7 +1272,7 @@ namespace cairn::detail {
 
 // What is done with an element of a product, in the order of `epilogue`, where the product's own call does not.
 template <class T>
-CAIRN_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
+CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
   if (then.bias != nullptr) value += then.bias[column];
   value = activated(then.then, value);
   if (then.addend.data != nullptr) value += then.addend(row, column);
@@ -2281,15 +2290,17 @@ struct cross_entropy_on_gpu {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
     const double sum = team.sum(classes, [&](std::size_t c) { return static_cast<double>(exponential(x[c] - most)); });
+    const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
     if (result != nullptr) {
-      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own);
+      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
+              even = static_cast<T>(share * spread);
       team.each(classes, [&](std::size_t c) {
         T value = exponential(x[c] - most) * scale;
-        if (spread != 0) value -= static_cast<T>(share * spread * weight(c));
+        if (even != 0) value -= even * static_cast<T>(weight(c));
         result[c] = c == target ? value - of_target : value;
       });
     }
-    return (own + all) * log(sum) - own * chosen - spread * distances;
+    return loss;
   }
 };
 
@@ -2346,17 +2357,17 @@ template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                        detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0, false,
-                                                                0, nullptr, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0,
+                                                                    false, 0, nullptr, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                        detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
-                                                                options.ignore_index, true, options.label_smoothing,
-                                                                options.class_weights, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
+                                                                    options.ignore_index, true, options.label_smoothing,
+                                                                    options.class_weights, nullptr});
 }
 
 } // namespace cairn
