@@ -67,6 +67,18 @@
 #define CAIRN_HOST_DEVICE
 #endif
 
+// Set by tests that have a C++ compiler make kernels as loops of the host, for a runtime of CUDA that needs no GPU (tests/cuda).
+#ifndef CAIRN_KERNELS_ON_HOST
+#define CAIRN_KERNELS_ON_HOST 0
+#endif
+
+// Before a function that kernels call and the host does not. To a C++ compiler it is a function like any other.
+#if defined(__CUDACC__)
+#define CAIRN_DEVICE __device__
+#else
+#define CAIRN_DEVICE
+#endif
+
 // The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
 // g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
 #if defined(__NVCC__)
@@ -1307,7 +1319,7 @@ struct matrix {
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   constexpr matrix(matrix<U> other) : matrix(other.data, other.rows, other.columns, other.stride) {}
 
-  constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
+  CAIRN_HOST_DEVICE constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
 
 // `rows` samples of one shape, one after another without gaps: what datasets, loaders and trainers hand in and out. It
@@ -8361,7 +8373,7 @@ enum class activation : unsigned char { none, relu };
 
 // The activation of one element. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.
 template <class T>
-constexpr T activated(activation which, T value) {
+CAIRN_HOST_DEVICE constexpr T activated(activation which, T value) {
   return which == activation::relu && value < T{0} ? T{0} : value;
 }
 
@@ -8573,7 +8585,7 @@ template <class F>
 struct leaves_result {
   F function;
   template <class T, class... More>
-  [[gnu::always_inline]] inline void operator()(T& first, More... more) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& first, More... more) const {
     first = static_cast<T>(function(first, more...));
   }
 };
@@ -8744,7 +8756,7 @@ template <class T>
 struct adam_element {
   adam_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T& mean, T& square, T gradient) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T& mean, T& square, T gradient) const {
     p *= c.shrink;
     const T g = scale * gradient + c.weight_decay * p;
     mean = c.keep_mean * mean + c.fresh_mean * g;
@@ -8857,7 +8869,7 @@ namespace detail {
 
 struct add_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& a, T b) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& a, T b) const {
     a += b;
   }
 };
@@ -8905,7 +8917,7 @@ struct window_axis {
     return output * stride + tap * dilation - padding;
   }
   // From the first input that a window reads to the last.
-  constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+  CAIRN_HOST_DEVICE constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
 
   bool operator==(const window_axis&) const = default;
 };
@@ -8914,9 +8926,9 @@ struct window_axis {
 struct window {
   window_axis y{}, x{};
 
-  constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
-  constexpr std::size_t outputs() const { return y.out * x.out; }
-  constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+  CAIRN_HOST_DEVICE constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
+  CAIRN_HOST_DEVICE constexpr std::size_t outputs() const { return y.out * x.out; }
+  CAIRN_HOST_DEVICE constexpr std::size_t taps() const { return y.kernel * x.kernel; }
 
   bool operator==(const window&) const = default;
 };
@@ -8996,7 +9008,7 @@ struct mean_window {
   mean_range y, x;
   double share = 0;
 
-  mean_window(const window& over, mean_of which, std::size_t output)
+  CAIRN_HOST_DEVICE mean_window(const window& over, mean_of which, std::size_t output)
       : y(range_of(over.y, which, output / over.x.out)), x(range_of(over.x, which, output % over.x.out)) {
     const std::size_t divisor = y.divisor * x.divisor;
     share = divisor == 0 ? 0 : 1 / static_cast<double>(divisor);
@@ -9247,7 +9259,7 @@ namespace detail {
 // has.
 struct add_distances {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& squares, T x, T first) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
     const double distance = static_cast<double>(x) - static_cast<double>(first);
     sum += distance;
     squares += distance * distance;
@@ -9256,7 +9268,7 @@ struct add_distances {
 
 struct add_gradients {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
     const auto dy = static_cast<double>(gradient);
     sum += dy;
     products += dy * (static_cast<double>(x) - static_cast<double>(mean));
@@ -9265,7 +9277,7 @@ struct add_gradients {
 
 struct center_and_scale {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T mean, T factor, T bias) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
     x = (x - mean) * factor + bias;
   }
 };
@@ -9273,7 +9285,8 @@ struct center_and_scale {
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
   }
 };
@@ -9651,7 +9664,7 @@ namespace detail {
 
 struct logit_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const {
     const T positive = blend(x < T{0}, T{0}, x);
     x = positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
   }
@@ -9660,7 +9673,7 @@ struct logit_error {
 template <class T>
 struct logit_error_derivative {
   T share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
 };
 
 } // namespace detail
@@ -10104,7 +10117,7 @@ namespace detail {
 
 // A word of 64 bits as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
 template <class T>
-constexpr void write_as_numbers(T* four, std::uint64_t word) {
+CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
   for (unsigned part = 0; part < 4; ++part) four[part] = static_cast<T>(word >> (16 * part) & 0xFFFFU);
 }
 
@@ -10137,7 +10150,7 @@ namespace detail {
 
 // max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A norm
 // that is no number gives NaN, so a diverged step is seen.
-constexpr double clip_factor(double norm, double max_norm) {
+CAIRN_HOST_DEVICE constexpr double clip_factor(double norm, double max_norm) {
   const double factor = max_norm / (norm + 1e-6);
   return max_norm <= 0 || factor > 1 ? 1 : factor;
 }
@@ -10218,8 +10231,8 @@ struct convolution {
   window over{};
   std::size_t in_channels = 0, out_channels = 0, groups = 1;
 
-  constexpr std::size_t group_in() const { return in_channels / groups; }
-  constexpr std::size_t group_out() const { return out_channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t group_in() const { return in_channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t group_out() const { return out_channels / groups; }
   // How many products make one element of the output.
   constexpr std::size_t depth() const { return over.taps() * group_in(); }
   // Does an output pixel read the input pixel at its own place and no other? Then it is a product of matrices.
@@ -10273,7 +10286,8 @@ namespace cairn::detail {
 // what computes elements for which there is no kernel. Pixels are counted through all images.
 
 template <class T>
-double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel, std::size_t o) {
+CAIRN_HOST_DEVICE double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel,
+                                       std::size_t o) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t image = pixel / how.over.outputs(), row = pixel / x.out % y.out, column = pixel % x.out;
   const std::size_t in = how.group_in(), group = o / how.group_out();
@@ -10289,14 +10303,14 @@ double conv2d_output(const convolution& how, const T* input, const T* weight, st
 }
 
 // The output along one axis whose tap reads this input, or one that is not there.
-constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
+CAIRN_HOST_DEVICE constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
   const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
   return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
 }
 
 template <class T>
-double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight, std::size_t pixel,
-                               std::size_t c) {
+CAIRN_HOST_DEVICE double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight,
+                                                 std::size_t pixel, std::size_t c) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t image = pixel / how.over.inputs(), row = pixel / x.in % y.in, column = pixel % x.in;
   const std::size_t in = how.group_in(), out = how.group_out(), group = c / in;
@@ -10314,8 +10328,8 @@ double conv2d_input_derivative(const convolution& how, matrix<const T> output_gr
 
 // `tap` counts them row by row; c is a channel of the group.
 template <class T>
-double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient, const T* input,
-                                std::size_t o, std::size_t tap, std::size_t c) {
+CAIRN_HOST_DEVICE double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient,
+                                                  const T* input, std::size_t o, std::size_t tap, std::size_t c) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t channel = o / how.group_out() * how.group_in() + c;
   double sum = 0;
@@ -13737,7 +13751,7 @@ namespace detail {
 
 struct multiply_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T factor) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
     x *= factor;
   }
 };
@@ -14037,14 +14051,14 @@ namespace detail {
 
 struct gelu_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x *= normal_at(x).below;
   }
 };
 
 struct gelu_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x) const {
     const normal<T> at = normal_at(x);
     gradient *= at.below + x * at.density;
   }
@@ -14075,7 +14089,7 @@ namespace cairn {
 struct channel_groups {
   std::size_t samples = 0, pixels = 0, channels = 0, groups = 1;
 
-  constexpr std::size_t each() const { return channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t each() const { return channels / groups; }
 };
 
 // y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He: Group
@@ -14126,7 +14140,7 @@ void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
 // slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
 struct group_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
     gradient = gradient * factor - shift - (x - mean) * slope;
   }
 };
@@ -14371,7 +14385,7 @@ namespace detail {
 
 struct absolute_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     y = absolute(y - target);
   }
 };
@@ -14380,7 +14394,7 @@ struct absolute_error {
 template <class T>
 struct absolute_error_derivative {
   T share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = y - target;
     y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
   }
@@ -14434,14 +14448,16 @@ namespace detail {
 template <class T>
 struct normalize {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
+    x = (x - mean) * inverse * weight + bias;
+  }
 };
 
 // One row's share of the gradients of weight and bias.
 template <class T>
 struct normalize_parameters_derivative {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& weight, T& bias, T gradient, T x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& weight, T& bias, T gradient, T x) const {
     weight += gradient * ((x - mean) * inverse);
     bias += gradient;
   }
@@ -14450,7 +14466,7 @@ struct normalize_parameters_derivative {
 template <class T>
 struct normalize_derivative {
   T mean, inverse, mean_gradient, mean_product;
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T weight) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
     const T normal = (x - mean) * inverse;
     gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
   }
@@ -14632,7 +14648,7 @@ namespace detail {
 
 // Is a value taken in place of the greatest so far?
 template <class T>
-[[gnu::always_inline]] inline bool is_greater(T value, T best) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline bool is_greater(T value, T best) {
   return static_cast<int>(value > best) | static_cast<int>(value != value);
 }
 
@@ -14823,7 +14839,7 @@ namespace detail {
 
 struct squared_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T difference = y - target;
     y = difference * difference;
   }
@@ -14832,7 +14848,7 @@ struct squared_error {
 template <class T>
 struct squared_error_derivative {
   T factor;
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const { y = factor * (y - target); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = factor * (y - target); }
 };
 
 } // namespace detail
@@ -15460,14 +15476,14 @@ namespace detail {
 
 struct relu_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x = blend(x < T{0}, T{0}, x);
   }
 };
 
 struct relu_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
     gradient = blend(y <= T{0}, T{0}, gradient);
   }
 };
@@ -15528,14 +15544,16 @@ template <class T>
 struct sgd_element {
   sgd_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (scale * g + c.weight_decay * p); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T g) const {
+    p -= c.learning_rate * (scale * g + c.weight_decay * p);
+  }
 };
 
 template <class T, bool Nesterov>
 struct sgd_momentum_element {
   sgd_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T& v, T gradient) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T& v, T gradient) const {
     const T g = scale * gradient + c.weight_decay * p;
     v = c.momentum * v + c.fresh * g;
     if constexpr (Nesterov) p -= c.learning_rate * (g + c.momentum * v);
@@ -15589,14 +15607,14 @@ namespace detail {
 
 struct sigmoid_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x = logistic(x);
   }
 };
 
 struct sigmoid_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
     gradient *= y * (T{1} - y);
   }
 };
@@ -15645,7 +15663,7 @@ namespace detail {
 template <class T>
 struct smooth_error {
   T beta;
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = absolute(y - target);
     y = blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
   }
@@ -15655,7 +15673,7 @@ struct smooth_error {
 template <class T>
 struct smooth_error_derivative {
   T beta, share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = y - target;
     y = share * blend(distance >= beta, T{1}, blend(distance <= -beta, T{-1}, distance / beta));
   }
@@ -16128,14 +16146,14 @@ namespace detail {
 
 struct tanh_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x = hyperbolic_tangent(x);
   }
 };
 
 struct tanh_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
     gradient *= T{1} - y * y;
   }
 };

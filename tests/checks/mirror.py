@@ -2,8 +2,8 @@
 """Tests mirror headers: include/cairn/ROOM/x.hpp has tests/ROOM/x.cpp, x.cuh has x.cu, and the other way round.
 
 A folder below a room (one operation and its backends) is mirrored as a whole: by tests/ROOM/FOLDER/*.cpp
-or, for what needs nvcc, *.cu. A header in
-which no function does anything needs no test: what it declares shows in the tests of those who use it, and what its
+or, for what needs nvcc, *.cu. The kernels of all ops for GPUs are tested side by side, in tests/ops/cuda/*.cu, which
+have to call each of them. A header in which no function does anything needs no test: what it declares shows in the tests of those who use it, and what its
 static_asserts say in tests/compile_fail/.
 """
 import pathlib
@@ -16,8 +16,10 @@ EXEMPT = {}
 
 
 def mirror(path):
-    """ROOM/x or, below a room, ROOM/FOLDER; of what nvcc compiles with the suffix .cu."""
+    """ROOM/x or, below a room, ROOM/FOLDER; of what nvcc compiles with the suffix .cu, and ops/cuda.cu for all ops."""
     path = pathlib.PurePosixPath(path)
+    if path.suffix in (".cu", ".cuh") and path.parts[0] == "ops":
+        return "ops/cuda.cu"
     return "/".join(path.with_suffix("").parts[:2]) + (".cu" if path.suffix in (".cu", ".cuh") else "")
 
 
@@ -55,6 +57,13 @@ def faults(root, _options=None):
         if key not in tested:
             file, folder = expected(key, ".hpp", ".cuh")
             found.append(f"{path}: mirrors no header, expected include/cairn/{file} or include/cairn/{folder}")
+    calls = "\n".join(path.read_text() for path in sorted((root / "tests/ops/cuda").glob("*.cu")))
+    for header in cuda_headers(root):
+        if op := re.fullmatch(r"cairn/ops/(\w+)/cuda\.cuh", header):
+            declared = root / f"include/cairn/ops/{op[1]}/{op[1]}.hpp"
+            names = re.findall(r"^void (\w+)\(detail::queue_without", declared.read_text(), re.M) if declared.exists() else [op[1]]
+            found += [f"{header}: tests/ops/cuda/*.cu do not call {name}" for name in dict.fromkeys(names)
+                      if not re.search(rf"\b{name}\(", calls)]
     found += [f"mirror.py: {key} is exempt for no reason" for key in EXEMPT
               if root.joinpath("tests/checks/mirror.py").exists() and (key in tests or key not in tested)]
     return found
@@ -75,6 +84,8 @@ if __name__ == "__main__":
         ({"tests/net/mean/cpu.cpp": SPDX}, r"tests/net/mean/cpu.cpp: mirrors no header"),
         ({"tests/device/stream.cu": None}, r"device/stream.cuh: has no test, expected tests/device/stream.cu"),
         ({"tests/device/stream.cu": None, "tests/device/stream.cpp": SPDX}, r"device/stream.cuh: has no test"),
-        ({"include/cairn/ops/sum/cuda.cuh": SPDX + BUSY}, r"ops/sum/cuda.cuh: has no test, expected .* tests/ops/sum/\*.cu"),
+        ({"include/cairn/ops/sum/cuda.cuh": SPDX + BUSY}, r"ops/sum/cuda.cuh: has no test, expected .* tests/ops/cuda/\*.cu"),
+        ({"include/cairn/ops/sum/cuda.cuh": SPDX + BUSY, "tests/ops/cuda/sums.cu": SPDX + "// summary(x)\n"},
+         r"ops/sum/cuda.cuh: tests/ops/cuda/\*.cu do not call sum"),
         ({"tests/core/size.cu": SPDX}, r"tests/core/size.cu: mirrors no header, expected include/cairn/core/size.cuh"),
     ], small={"include/cairn/net/row.hpp": SPDX + IDLE, "include/cairn/device/stream.cuh": CUDA_HEADER, "tests/device/stream.cu": SPDX})

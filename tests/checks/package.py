@@ -24,7 +24,7 @@ LEFT_OUT = 77
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
 # Cairn and nothing else: what a machine happens to have is looked for by the components only.
-ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "MPI", "dnnl", "nlohmann_json", "xtensor")]
+ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "CUDAToolkit", "MPI", "dnnl", "nlohmann_json", "xtensor")]
 NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
 
 
@@ -120,8 +120,10 @@ def components(machine):
 def missing(machine):
     """A component that is not there, or that there is not, says what to do."""
     expected = {name: "install lib.* by conan or vcpkg" for name in COMPONENTS}
-    expected |= {"onednn": "install libdnnl-dev.* by vcpkg", "safetensors": "install nlohmann.* by conan or vcpkg"}
-    expected["cuda"] = "no component of Cairn: those are " + ", ".join(COMPONENTS[:-1]) + f" and {COMPONENTS[-1]}"
+    expected |= {"cuda": "install one from NVIDIA", "onednn": "install libdnnl-dev.* by vcpkg",
+                 "safetensors": "install nlohmann.* by conan or vcpkg"}
+    names = sorted(expected)
+    expected["hip"] = "no component of Cairn: those are " + ", ".join(names[:-1]) + f" and {names[-1]}"
     said = machine.configure(machine.source("missing"), "missing-build", machine.install(), *ALONE, f"-DCOMPONENTS={';'.join(expected)}")
     for name, words in expected.items():
         if not re.search(f"{name}: (0|FALSE), No cairn::{name}, .*{words}", said):
@@ -175,7 +177,9 @@ def cuda(machine):
     compiler = nvcc()
     if compiler is None:
         raise LeftOut("there is no nvcc on this machine")
-    machine.installs_own_alone(machine.use("cuda", machine.install(), f"-DCMAKE_CUDA_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release"))
+    build = machine.use("cuda", machine.install(), f"-DCMAKE_CUDA_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release",
+                        programs=("train", "gpu"))
+    machine.installs_own_alone(build)
 
 
 PROFILE = """include(default)
@@ -292,7 +296,7 @@ if __name__ == "__main__":
         (with_build("if(CAIRN_INSTALL)", "if(TRUE)"), r"subfolder: [^$]*CMAKE_INSTALL_BINDIR has become bin"),
         (with_build("if(CAIRN_INSTALL)", "install(FILES LICENSE DESTINATION .)\nif(CAIRN_INSTALL)"),
          r"subfolder: the project's own install puts there LICENSE, bin/train"),
-        (with_build("which is no component", "is none", ".cmake/cairn-config.cmake"), r"missing: without cuda there is no"),
+        (with_build("which is no component", "is none", ".cmake/cairn-config.cmake"), r"missing: without hip there is no"),
         ({config: (PROJECT / config).read_text() + "inline int size(unsigned n) { return n; }\n"}, r"subfolder: [^$]*sign-conversion"),
     ], more, small={**with_build(target), config: (PROJECT / config).read_text(), "LICENSE": "",
                     f"{PROJECTS}/train.cpp": "#include <cairn/cairn.hpp>\nint main() {}\n"})

@@ -121,6 +121,7 @@ public:
   using op = std::function<void(cairn::cpu::queue&)>;
 
   explicit schedule(std::uint64_t seed) : random_(seed) {}
+  void seed(std::uint64_t other) { random_.seed(other); }
 
   std::size_t add_queue() { return lines_.emplace_back(), lines_.size() - 1; }
   void put(std::size_t queue, op work) { lines_[queue].waiting.push_back({std::move(work), {}, false}); }

@@ -64,6 +64,18 @@
 #define CAIRN_HOST_DEVICE
 #endif
 
+// Set by tests that have a C++ compiler make kernels as loops of the host, for a runtime of CUDA that needs no GPU (tests/cuda).
+#ifndef CAIRN_KERNELS_ON_HOST
+#define CAIRN_KERNELS_ON_HOST 0
+#endif
+
+// Before a function that kernels call and the host does not. To a C++ compiler it is a function like any other.
+#if defined(__CUDACC__)
+#define CAIRN_DEVICE __device__
+#else
+#define CAIRN_DEVICE
+#endif
+
 // The loop after it, of four turns, becomes four copies, so that arrays of registers are registers. Where nvcc is the compiler
 // g++ makes the code of the host, and gets the pragma too; nvcc's own front end, which comes first, would warn of it.
 #if defined(__NVCC__)

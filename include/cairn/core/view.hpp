@@ -32,7 +32,7 @@ struct matrix {
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   constexpr matrix(matrix<U> other) : matrix(other.data, other.rows, other.columns, other.stride) {}
 
-  constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
+  CAIRN_HOST_DEVICE constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
 
 // `rows` samples of one shape, one after another without gaps: what datasets, loaders and trainers hand in and out. It

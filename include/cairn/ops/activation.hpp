@@ -13,7 +13,7 @@ enum class activation : unsigned char { none, relu };
 
 // The activation of one element. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.
 template <class T>
-constexpr T activated(activation which, T value) {
+CAIRN_HOST_DEVICE constexpr T activated(activation which, T value) {
   return which == activation::relu && value < T{0} ? T{0} : value;
 }
 

@@ -18,7 +18,7 @@ struct window_axis {
     return output * stride + tap * dilation - padding;
   }
   // From the first input that a window reads to the last.
-  constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
+  CAIRN_HOST_DEVICE constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
 
   bool operator==(const window_axis&) const = default;
 };
@@ -27,9 +27,9 @@ struct window_axis {
 struct window {
   window_axis y{}, x{};
 
-  constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
-  constexpr std::size_t outputs() const { return y.out * x.out; }
-  constexpr std::size_t taps() const { return y.kernel * x.kernel; }
+  CAIRN_HOST_DEVICE constexpr std::size_t inputs() const { return y.in * x.in; } // pixels of one image
+  CAIRN_HOST_DEVICE constexpr std::size_t outputs() const { return y.out * x.out; }
+  CAIRN_HOST_DEVICE constexpr std::size_t taps() const { return y.kernel * x.kernel; }
 
   bool operator==(const window&) const = default;
 };

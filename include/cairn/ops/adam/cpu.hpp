@@ -21,7 +21,7 @@ template <class T>
 struct adam_element {
   adam_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T& mean, T& square, T gradient) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T& mean, T& square, T gradient) const {
     p *= c.shrink;
     const T g = scale * gradient + c.weight_decay * p;
     mean = c.keep_mean * mean + c.fresh_mean * g;

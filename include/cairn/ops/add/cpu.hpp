@@ -21,7 +21,7 @@ namespace detail {
 
 struct add_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& a, T b) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& a, T b) const {
     a += b;
   }
 };

@@ -33,7 +33,7 @@ struct mean_window {
   mean_range y, x;
   double share = 0;
 
-  mean_window(const window& over, mean_of which, std::size_t output)
+  CAIRN_HOST_DEVICE mean_window(const window& over, mean_of which, std::size_t output)
       : y(range_of(over.y, which, output / over.x.out)), x(range_of(over.x, which, output % over.x.out)) {
     const std::size_t divisor = y.divisor * x.divisor;
     share = divisor == 0 ? 0 : 1 / static_cast<double>(divisor);

@@ -26,7 +26,7 @@ namespace detail {
 // has.
 struct add_distances {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& squares, T x, T first) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
     const double distance = static_cast<double>(x) - static_cast<double>(first);
     sum += distance;
     squares += distance * distance;
@@ -35,7 +35,7 @@ struct add_distances {
 
 struct add_gradients {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
     const auto dy = static_cast<double>(gradient);
     sum += dy;
     products += dy * (static_cast<double>(x) - static_cast<double>(mean));
@@ -44,7 +44,7 @@ struct add_gradients {
 
 struct center_and_scale {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T mean, T factor, T bias) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
     x = (x - mean) * factor + bias;
   }
 };
@@ -52,7 +52,8 @@ struct center_and_scale {
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
   }
 };

@@ -19,7 +19,7 @@ namespace detail {
 
 struct logit_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const {
     const T positive = blend(x < T{0}, T{0}, x);
     x = positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
   }
@@ -28,7 +28,7 @@ struct logit_error {
 template <class T>
 struct logit_error_derivative {
   T share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
 };
 
 } // namespace detail

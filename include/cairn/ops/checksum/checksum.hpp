@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -12,7 +13,7 @@ namespace detail {
 
 // A word of 64 bits as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
 template <class T>
-constexpr void write_as_numbers(T* four, std::uint64_t word) {
+CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
   for (unsigned part = 0; part < 4; ++part) four[part] = static_cast<T>(word >> (16 * part) & 0xFFFFU);
 }
 

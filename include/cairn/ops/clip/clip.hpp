@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -9,7 +10,7 @@ namespace detail {
 
 // max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A norm
 // that is no number gives NaN, so a diverged step is seen.
-constexpr double clip_factor(double norm, double max_norm) {
+CAIRN_HOST_DEVICE constexpr double clip_factor(double norm, double max_norm) {
   const double factor = max_norm / (norm + 1e-6);
   return max_norm <= 0 || factor > 1 ? 1 : factor;
 }

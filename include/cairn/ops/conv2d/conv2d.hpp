@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
@@ -18,8 +19,8 @@ struct convolution {
   window over{};
   std::size_t in_channels = 0, out_channels = 0, groups = 1;
 
-  constexpr std::size_t group_in() const { return in_channels / groups; }
-  constexpr std::size_t group_out() const { return out_channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t group_in() const { return in_channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t group_out() const { return out_channels / groups; }
   // How many products make one element of the output.
   constexpr std::size_t depth() const { return over.taps() * group_in(); }
   // Does an output pixel read the input pixel at its own place and no other? Then it is a product of matrices.

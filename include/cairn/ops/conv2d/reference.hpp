@@ -15,7 +15,8 @@ namespace cairn::detail {
 // what computes elements for which there is no kernel. Pixels are counted through all images.
 
 template <class T>
-double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel, std::size_t o) {
+CAIRN_HOST_DEVICE double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel,
+                                       std::size_t o) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t image = pixel / how.over.outputs(), row = pixel / x.out % y.out, column = pixel % x.out;
   const std::size_t in = how.group_in(), group = o / how.group_out();
@@ -31,14 +32,14 @@ double conv2d_output(const convolution& how, const T* input, const T* weight, st
 }
 
 // The output along one axis whose tap reads this input, or one that is not there.
-constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
+CAIRN_HOST_DEVICE constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
   const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
   return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
 }
 
 template <class T>
-double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight, std::size_t pixel,
-                               std::size_t c) {
+CAIRN_HOST_DEVICE double conv2d_input_derivative(const convolution& how, matrix<const T> output_gradient, const T* weight,
+                                                 std::size_t pixel, std::size_t c) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t image = pixel / how.over.inputs(), row = pixel / x.in % y.in, column = pixel % x.in;
   const std::size_t in = how.group_in(), out = how.group_out(), group = c / in;
@@ -56,8 +57,8 @@ double conv2d_input_derivative(const convolution& how, matrix<const T> output_gr
 
 // `tap` counts them row by row; c is a channel of the group.
 template <class T>
-double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient, const T* input,
-                                std::size_t o, std::size_t tap, std::size_t c) {
+CAIRN_HOST_DEVICE double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient,
+                                                  const T* input, std::size_t o, std::size_t tap, std::size_t c) {
   const window_axis &y = how.over.y, &x = how.over.x;
   const std::size_t channel = o / how.group_out() * how.group_in() + c;
   double sum = 0;

@@ -21,7 +21,7 @@ namespace detail {
 
 struct multiply_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x, T factor) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
     x *= factor;
   }
 };

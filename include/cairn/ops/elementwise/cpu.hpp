@@ -149,7 +149,7 @@ template <class F>
 struct leaves_result {
   F function;
   template <class T, class... More>
-  [[gnu::always_inline]] inline void operator()(T& first, More... more) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& first, More... more) const {
     first = static_cast<T>(function(first, more...));
   }
 };

@@ -18,14 +18,14 @@ namespace detail {
 
 struct gelu_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x *= normal_at(x).below;
   }
 };
 
 struct gelu_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x) const {
     const normal<T> at = normal_at(x);
     gradient *= at.below + x * at.density;
   }

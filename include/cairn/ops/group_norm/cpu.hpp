@@ -44,7 +44,7 @@ void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
 // slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
 struct group_norm_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
     gradient = gradient * factor - shift - (x - mean) * slope;
   }
 };

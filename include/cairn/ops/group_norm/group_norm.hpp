@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
@@ -13,7 +14,7 @@ namespace cairn {
 struct channel_groups {
   std::size_t samples = 0, pixels = 0, channels = 0, groups = 1;
 
-  constexpr std::size_t each() const { return channels / groups; }
+  CAIRN_HOST_DEVICE constexpr std::size_t each() const { return channels / groups; }
 };
 
 // y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He: Group

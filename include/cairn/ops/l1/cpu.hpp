@@ -19,7 +19,7 @@ namespace detail {
 
 struct absolute_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     y = absolute(y - target);
   }
 };
@@ -28,7 +28,7 @@ struct absolute_error {
 template <class T>
 struct absolute_error_derivative {
   T share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = y - target;
     y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
   }

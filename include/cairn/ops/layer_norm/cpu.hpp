@@ -24,14 +24,16 @@ namespace detail {
 template <class T>
 struct normalize {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight, T bias) const { x = (x - mean) * inverse * weight + bias; }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
+    x = (x - mean) * inverse * weight + bias;
+  }
 };
 
 // One row's share of the gradients of weight and bias.
 template <class T>
 struct normalize_parameters_derivative {
   T mean, inverse;
-  [[gnu::always_inline]] inline void operator()(T& weight, T& bias, T gradient, T x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& weight, T& bias, T gradient, T x) const {
     weight += gradient * ((x - mean) * inverse);
     bias += gradient;
   }
@@ -40,7 +42,7 @@ struct normalize_parameters_derivative {
 template <class T>
 struct normalize_derivative {
   T mean, inverse, mean_gradient, mean_product;
-  [[gnu::always_inline]] inline void operator()(T& gradient, T x, T weight) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
     const T normal = (x - mean) * inverse;
     gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
   }

@@ -22,7 +22,7 @@ namespace detail {
 
 // Is a value taken in place of the greatest so far?
 template <class T>
-[[gnu::always_inline]] inline bool is_greater(T value, T best) {
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline bool is_greater(T value, T best) {
   return static_cast<int>(value > best) | static_cast<int>(value != value);
 }
 

@@ -20,7 +20,7 @@ namespace detail {
 
 struct squared_error {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T difference = y - target;
     y = difference * difference;
   }
@@ -29,7 +29,7 @@ struct squared_error {
 template <class T>
 struct squared_error_derivative {
   T factor;
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const { y = factor * (y - target); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = factor * (y - target); }
 };
 
 } // namespace detail

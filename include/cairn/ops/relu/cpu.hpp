@@ -18,14 +18,14 @@ namespace detail {
 
 struct relu_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x = blend(x < T{0}, T{0}, x);
   }
 };
 
 struct relu_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
     gradient = blend(y <= T{0}, T{0}, gradient);
   }
 };

@@ -20,14 +20,16 @@ template <class T>
 struct sgd_element {
   sgd_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T g) const { p -= c.learning_rate * (scale * g + c.weight_decay * p); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T g) const {
+    p -= c.learning_rate * (scale * g + c.weight_decay * p);
+  }
 };
 
 template <class T, bool Nesterov>
 struct sgd_momentum_element {
   sgd_coefficients<T> c;
   T scale;
-  [[gnu::always_inline]] inline void operator()(T& p, T& v, T gradient) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& p, T& v, T gradient) const {
     const T g = scale * gradient + c.weight_decay * p;
     v = c.momentum * v + c.fresh * g;
     if constexpr (Nesterov) p -= c.learning_rate * (g + c.momentum * v);

@@ -21,7 +21,7 @@ namespace detail {
 template <class T>
 struct smooth_error {
   T beta;
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = absolute(y - target);
     y = blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
   }
@@ -31,7 +31,7 @@ struct smooth_error {
 template <class T>
 struct smooth_error_derivative {
   T beta, share; // 1 / count
-  [[gnu::always_inline]] inline void operator()(T& y, T target) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
     const T distance = y - target;
     y = share * blend(distance >= beta, T{1}, blend(distance <= -beta, T{-1}, distance / beta));
   }

@@ -18,14 +18,14 @@ namespace detail {
 
 struct tanh_element {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& x) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
     x = hyperbolic_tangent(x);
   }
 };
 
 struct tanh_derivative {
   template <class T>
-  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const {
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
     gradient *= T{1} - y * y;
   }
 };

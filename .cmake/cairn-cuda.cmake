@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# Makes cairn::cuda, for <cairn/cairn_cuda.cuh>, from the CUDA Toolkit that CMake finds: CUDAToolkit_ROOT or the nvcc on the
+# path decide. Sources that include it are of the language CUDA, which brings the runtime; products need cuBLASLt besides.
+#
+# Sets cairn_cuda_found or cairn_cuda_missing, the second half of a sentence for people.
+if(TARGET cairn::cuda)
+  return()
+endif()
+
+find_package(CUDAToolkit 12 QUIET)
+if(TARGET CUDA::cublasLt)
+  add_library(cairn::cuda INTERFACE IMPORTED)
+  target_link_libraries(cairn::cuda INTERFACE cairn::cairn CUDA::cublasLt)
+  target_include_directories(cairn::cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  set(cairn_cuda_found "the CUDA Toolkit ${CUDAToolkit_VERSION} of ${CUDAToolkit_BIN_DIR}")
+else()
+  set(cairn_cuda_missing "as no CUDA Toolkit was found: install one from NVIDIA, 12 or newer, and put its nvcc on the path")
+endif()

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
+#include <cairn/device/cuda/error.cuh>
+#include <cairn/device/cuda/memory.cuh>
+#include <cairn/device/cuda/products.cuh>
+#include <cairn/device/device.hpp>
+
+namespace cairn {
+
+// A GPU of NVIDIA's: device_options::ordinal says which one, counted from 0 as CUDA_VISIBLE_DEVICES orders them.
+//
+// Two streams: what is computed, and copies of batches. Neither is the default stream. In a step nothing is allocated, and the
+// host never waits but where the trainer does; all that its ops need is there when the device has been made: two streams, their
+// events, and 44 MiB of the GPU for partial results.
+class cuda {
+public:
+  class queue;
+  using options = device_options;
+  using memory = detail::cuda_block<detail::on_gpu>;
+  using host_memory = detail::cuda_block<detail::pinned_on_host>;
+
+  // A place in a queue, or, after 64 more of them in the same queue, a later one. One that was not recorded is reached.
+  struct event {
+    cudaEvent_t place = nullptr;
+  };
+
+  // Throws where there is no such GPU.
+  explicit cuda(const options& given = {});
+  cuda(cuda&&) noexcept;
+  cuda& operator=(cuda&&) noexcept;
+  ~cuda();
+
+  // How many GPUs this program can use: 0 where there is none, or no driver.
+  static int count() {
+    int found = 0;
+    return cudaGetDeviceCount(&found) == cudaSuccess ? found : 0;
+  }
+
+  queue& compute() { return *compute_; }
+  queue& transfers() { return *transfers_; }
+  memory allocate(std::size_t bytes);
+  host_memory staging(std::size_t bytes);
+  int ordinal() const { return ordinal_; }
+
+private:
+  static int checked(int ordinal);
+
+  int ordinal_;
+  std::unique_ptr<queue> compute_, transfers_; // on the heap, so that a cuda can move while ops hold a reference to a queue
+};
+
+// A stream and what its ops need. One thread at a time may use it.
+class cuda::queue {
+public:
+  static constexpr bool shares_memory = false;
+
+  queue(int ordinal, bool computes) : ordinal_(ordinal) {
+    detail::check_cuda(cudaSetDevice(ordinal), "a queue");
+    detail::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a queue");
+    try {
+      for (cudaEvent_t& e : ring_) detail::check_cuda(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "a queue");
+      if (!computes) return;
+      partial_ = memory(ordinal, partial_bytes + kept_bytes, stream_);
+      products_.emplace(ordinal, stream_);
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+  queue(const queue&) = delete;
+  queue& operator=(const queue&) = delete;
+  ~queue() { give_back(); }
+
+  event record() {
+    use("record");
+    const cudaEvent_t next = ring_[next_++ % ring_.size()];
+    detail::check_cuda(cudaEventRecord(next, stream_), "record");
+    return {next};
+  }
+  void wait(const event& e) {
+    if (e.place == nullptr) return;
+    use("wait");
+    detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
+  }
+  bool reached(const event& e) const {
+    if (e.place == nullptr) return true;
+    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    const cudaError_t code = cudaEventQuery(e.place);
+    if (code == cudaErrorNotReady) return false;
+    detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
+    return true;
+  }
+  void finish() const {
+    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    detail::check_cuda(cudaStreamSynchronize(stream_), last_);
+  }
+
+  // For kernels of one's own: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
+  cudaStream_t stream() const { return stream_; }
+  int ordinal() const { return ordinal_; }
+
+  // Products of floats whose operands are rounded to 10 bits of mantissa, several times as fast: as
+  // torch.backends.cuda.matmul.allow_tf32.
+  bool allow_tf32() const { return allows_tf32_; }
+  void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
+
+  // Before every call of the runtime for an op: the calling thread may have used another GPU. `op` is a literal.
+  void use(const char* op) {
+    last_ = op;
+    detail::check_cuda(cudaSetDevice(ordinal_), op);
+  }
+  // Puts a kernel that takes one argument on the queue.
+  void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
+    use(op);
+    check_blocks(op, blocks);
+    cudaLaunchConfig_t how{};
+    how.gridDim = dim3(static_cast<unsigned>(blocks), 1, 1);
+    how.blockDim = dim3(threads, 1, 1);
+    how.stream = stream_;
+    void* arguments[] = {argument};
+    detail::check_cuda(cudaLaunchKernelExC(&how, kernel, arguments), op);
+  }
+
+  // Room for what one op adds up in parts, and beside it for sums that its next kernel reads; of the queue that computes.
+  static constexpr std::size_t partial_bytes = 8_MiB, kept_bytes = 4_MiB;
+  std::span<double> partial(const char* op) const {
+    check_computes(op);
+    return {reinterpret_cast<double*>(partial_.data()), partial_bytes / sizeof(double)};
+  }
+  std::span<double> kept(const char* op, std::size_t count) const {
+    check_computes(op);
+    if (count > kept_bytes / sizeof(double))
+      throw error("cuda, " + std::string(op) + ": expected at most " + std::to_string(kept_bytes / sizeof(double)) +
+                  " sums, found " + std::to_string(count) + "; cut the layer into several");
+    return {reinterpret_cast<double*>(partial_.data() + partial_bytes), count};
+  }
+  detail::cuda_products& products(const char* op) {
+    check_computes(op);
+    return *products_;
+  }
+
+private:
+  static void check_blocks(const char* op, std::size_t blocks) {
+    constexpr std::size_t most = 0x7FFFFFFF;
+    if (blocks > 0 && blocks <= most) [[likely]]
+      return;
+    throw error("cuda, " + std::string(op) + ": expected 1 to " + std::to_string(most) + " blocks of threads, found " +
+                std::to_string(blocks) + "; give fewer elements at a time");
+  }
+  void check_computes(const char* op) const {
+    if (products_) [[likely]]
+      return;
+    throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers(), which copies only");
+  }
+  void give_back() {
+    if (cudaSetDevice(ordinal_) != cudaSuccess) return;
+    for (const cudaEvent_t e : ring_)
+      if (e != nullptr) cudaEventDestroy(e);
+    cudaStreamDestroy(stream_);
+  }
+
+  int ordinal_;
+  cudaStream_t stream_ = nullptr;
+  std::array<cudaEvent_t, 64> ring_{};
+  std::size_t next_ = 0;
+  const char* last_ = "a queue";
+  bool allows_tf32_ = false;
+  memory partial_;
+  std::optional<detail::cuda_products> products_;
+};
+
+inline int cuda::checked(int ordinal) {
+  int found = 0;
+  const cudaError_t code = cudaGetDeviceCount(&found);
+  if (code != cudaSuccess || found == 0)
+    throw error(std::string("cuda: expected a GPU, found none that this program can use (") +
+                (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
+                detail::advice_for(cudaErrorNoDevice));
+  if (ordinal >= 0 && ordinal < found) return ordinal;
+  throw input_error("cuda: expected an ordinal of 0 to " + std::to_string(found - 1) + ", as this program sees " +
+                    std::to_string(found) + " GPUs, found " + std::to_string(ordinal) + "; see CUDA_VISIBLE_DEVICES");
+}
+
+inline cuda::cuda(const options& given)
+    : ordinal_(checked(given.ordinal)), compute_(std::make_unique<queue>(ordinal_, true)),
+      transfers_(std::make_unique<queue>(ordinal_, false)) {}
+inline cuda::cuda(cuda&&) noexcept = default;
+inline cuda& cuda::operator=(cuda&&) noexcept = default;
+inline cuda::~cuda() = default;
+inline cuda::memory cuda::allocate(std::size_t bytes) { return memory(ordinal_, bytes, compute_->stream()); }
+inline cuda::host_memory cuda::staging(std::size_t bytes) { return host_memory(ordinal_, bytes, compute_->stream()); }
+
+static_assert(device<cuda>);
+
+} // namespace cairn

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/team.cuh>
+
+#if !defined(__CUDACC__) && !CAIRN_KERNELS_ON_HOST
+#error "cairn_cuda.cuh needs a compiler of CUDA: name the source .cu, and link the CMake target cairn::cuda"
+#endif
+
+namespace cairn::detail {
+
+// Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
+// are two kinds,
+//   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
+//   void operator()(const Team&, std::size_t block) const     launch_teams: for every block of threads, in any order
+// and no other way to start one, so that a C++ compiler can make the same kernels as loops of the host: tests run them so.
+
+template <class Body>
+struct each_of {
+  Body body;
+  std::size_t count;
+};
+inline constexpr unsigned each_threads = 256;
+// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers, in a team 128. The compiler left to itself
+// takes fewer on some GPUs, and spills.
+inline constexpr unsigned each_blocks = 768 / each_threads;
+template <unsigned Threads>
+inline constexpr unsigned team_blocks = 512 / Threads;
+
+#if defined(__CUDACC__)
+template <class Body>
+__global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each_of<Body> work) {
+  const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;
+  if (i < work.count) work.body(i);
+}
+template <unsigned Threads, class Body>
+__global__ void __launch_bounds__(Threads, team_blocks<Threads>) run_team(const Body body) {
+  body(team<Threads>{}, blockIdx.x);
+}
+template <class Body>
+const void* each_kernel() {
+  return reinterpret_cast<const void*>(&run_each<Body>);
+}
+template <unsigned Threads, class Body>
+const void* team_kernel() {
+  return reinterpret_cast<const void*>(&run_team<Threads, Body>);
+}
+#else
+// A kernel as a C++ compiler makes it: what it takes has so many bytes, and run() does what a GPU would, the blocks from the
+// first to the last or backwards.
+struct kernel_of_host {
+  std::size_t bytes;
+  void (*run)(const void* given, std::size_t blocks, bool backwards);
+};
+template <class F>
+void in_order(std::size_t count, bool backwards, const F& f) {
+  for (std::size_t i = 0; i < count; ++i) f(backwards ? count - 1 - i : i);
+}
+template <class Body>
+inline constexpr kernel_of_host each_of_host{sizeof(each_of<Body>), [](const void* given, std::size_t, bool backwards) {
+                                               const auto& work = *static_cast<const each_of<Body>*>(given);
+                                               in_order(work.count, backwards, work.body);
+                                             }};
+template <unsigned Threads, class Body>
+inline constexpr kernel_of_host team_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
+                                               const Body& body = *static_cast<const Body*>(given);
+                                               in_order(blocks, backwards, [&](std::size_t b) { body(team<Threads>{}, b); });
+                                             }};
+template <class Body>
+const void* each_kernel() {
+  return &each_of_host<Body>;
+}
+template <unsigned Threads, class Body>
+const void* team_kernel() {
+  return &team_of_host<Threads, Body>;
+}
+#endif
+
+// body(i) for every i in [0, count).
+template <class Body>
+void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
+  if (count == 0) return;
+  each_of<Body> work{body, count};
+  queue.start(op, each_kernel<Body>(), (count + each_threads - 1) / each_threads, each_threads, &work);
+}
+
+// body(team, block) for every block in [0, blocks).
+template <unsigned Threads, class Body>
+void launch_teams(cuda::queue& queue, const char* op, std::size_t blocks, Body body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
+  if (blocks != 0) queue.start(op, team_kernel<Threads, Body>(), blocks, Threads, &body);
+}
+// The same, by as many threads as work of this length keeps busy.
+template <class Body>
+void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t blocks, const Body& body) {
+  if (length <= 256) launch_teams<32>(queue, op, blocks, body);
+  else launch_teams<256>(queue, op, blocks, body);
+}
+
+} // namespace cairn::detail

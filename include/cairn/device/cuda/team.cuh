@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+
+namespace cairn::detail {
+
+// A block of threads that work on one thing, such as a row. What a kernel says outside of each(), sum() and greatest() all its
+// threads do alike; a number that one of them wrote others may read behind the next sum() or greatest().
+//
+// A sum has one order whatever runs it: thread t adds up the terms t, t + Threads, ... one after another; then the sums of
+// neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and those of the 32s from the first to the last. No
+// atomic addition, whose order is a matter of luck.
+//
+// Without a CUDA compiler the same is done by the host, thread after thread, so that tests of kernels run where there is no GPU.
+template <unsigned Threads>
+class team {
+  static_assert(Threads % 32 == 0 && Threads <= 1024, "team: threads come in 32s, at most 1024 of them");
+
+public:
+  static constexpr unsigned threads = Threads;
+
+#if defined(__CUDACC__)
+  // f(i) for every i in [0, count).
+  template <class F>
+  __device__ void each(std::size_t count, const F& f) const {
+    for (std::size_t i = threadIdx.x; i < count; i += Threads) f(i);
+  }
+  // f() by one of them.
+  template <class F>
+  __device__ void once(const F& f) const {
+    if (threadIdx.x == 0) f();
+  }
+  // The sum of term(i) over [0, count); term says of which type.
+  template <class Term>
+  __device__ auto sum(std::size_t count, const Term& term) const {
+    using number = decltype(term(count));
+    number own{};
+    for (std::size_t i = threadIdx.x; i < count; i += Threads) own += term(i);
+    return joined(own, [](number a, number b) { return a + b; });
+  }
+  // The greatest of term(0) to term(count - 1), count > 0, as a loop finds it that begins with term(0).
+  template <class Term>
+  __device__ auto greatest(std::size_t count, const Term& term) const {
+    using number = decltype(term(count));
+    number own = term(0);
+    for (std::size_t i = threadIdx.x; i < count; i += Threads) {
+      const number other = term(i);
+      own = other > own ? other : own;
+    }
+    return joined(own, [](number a, number b) { return b > a ? b : a; });
+  }
+
+private:
+  template <class Number, class F>
+  static __device__ Number joined(Number own, const F& f) {
+    constexpr unsigned all = 0xFFFFFFFFU, warps = Threads / 32;
+    for (unsigned half = 16; half > 0; half /= 2) own = f(own, __shfl_down_sync(all, own, half));
+    __shared__ Number of_warp[warps];
+    __syncthreads(); // the last one's may still be read
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = own;
+    __syncthreads();
+    Number result = of_warp[0];
+    for (unsigned w = 1; w < warps; ++w) result = f(result, of_warp[w]);
+    return result;
+  }
+#else
+  template <class F>
+  void each(std::size_t count, const F& f) const {
+    for (std::size_t t = 0; t < Threads; ++t)
+      for (std::size_t i = t; i < count; i += Threads) f(i);
+  }
+  template <class F>
+  void once(const F& f) const {
+    f();
+  }
+  template <class Term>
+  auto sum(std::size_t count, const Term& term) const {
+    using number = decltype(term(count));
+    number own[Threads] = {};
+    each(count, [&](std::size_t i) { own[i % Threads] += term(i); });
+    return joined(own, [](number a, number b) { return a + b; });
+  }
+  template <class Term>
+  auto greatest(std::size_t count, const Term& term) const {
+    using number = decltype(term(count));
+    number own[Threads];
+    for (number& n : own) n = term(0);
+    each(count, [&](std::size_t i) {
+      const number other = term(i);
+      own[i % Threads] = other > own[i % Threads] ? other : own[i % Threads];
+    });
+    return joined(own, [](number a, number b) { return b > a ? b : a; });
+  }
+
+private:
+  template <class Number, class F>
+  static Number joined(Number (&own)[Threads], const F& f) {
+    for (unsigned warp = 0; warp < Threads; warp += 32)
+      for (unsigned half = 16; half > 0; half /= 2)
+        for (unsigned lane = 0; lane < half; ++lane) own[warp + lane] = f(own[warp + lane], own[warp + lane + half]);
+    Number result = own[0];
+    for (unsigned warp = 32; warp < Threads; warp += 32) result = f(result, own[warp]);
+    return result;
+  }
+#endif
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Every op on a GPU, for float and double. A network is compiled for one by including this, which cairn_cuda.cuh does: layers,
+// losses and optimizers find the ops by their queue, and know no device.
+#include <cairn/ops/adam/cuda.cuh>
+#include <cairn/ops/add/cuda.cuh>
+#include <cairn/ops/avg_pool2d/cuda.cuh>
+#include <cairn/ops/batch_norm/cuda.cuh>
+#include <cairn/ops/bce_with_logits/cuda.cuh>
+#include <cairn/ops/checksum/cuda.cuh>
+#include <cairn/ops/clip/cuda.cuh>
+#include <cairn/ops/conv2d/cuda.cuh>
+#include <cairn/ops/copy/cuda.cuh>
+#include <cairn/ops/dropout/cuda.cuh>
+#include <cairn/ops/elementwise/cuda.cuh>
+#include <cairn/ops/embedding/cuda.cuh>
+#include <cairn/ops/gelu/cuda.cuh>
+#include <cairn/ops/group_norm/cuda.cuh>
+#include <cairn/ops/l1/cuda.cuh>
+#include <cairn/ops/layer_norm/cuda.cuh>
+#include <cairn/ops/matmul/cuda.cuh>
+#include <cairn/ops/max_pool2d/cuda.cuh>
+#include <cairn/ops/mean_factor/cuda.cuh>
+#include <cairn/ops/mean_squared_error/cuda.cuh>
+#include <cairn/ops/relu/cuda.cuh>
+#include <cairn/ops/sgd/cuda.cuh>
+#include <cairn/ops/sigmoid/cuda.cuh>
+#include <cairn/ops/smooth_l1/cuda.cuh>
+#include <cairn/ops/softmax_cross_entropy/cuda.cuh>
+#include <cairn/ops/squared_norm/cuda.cuh>
+#include <cairn/ops/tanh/cuda.cuh>
+#include <cairn/ops/transfer/cuda.cuh>

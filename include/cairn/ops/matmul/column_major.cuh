@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/activation.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn::detail {
+
+// A product as cuBLASLt is asked for it, as plain data: d = op(a) x op(b) of matrices that lie column by column, element (r, c)
+// at c * ld + r.
+//
+// Rows of ours that are `stride` apart are columns of such a matrix, the transposed one. So our c = op(a) x op(b) is asked for as
+// c^T = op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own order of rows is no way around: it has no bias then.)
+//
+//   form       ours                    op of their a = our b    op of their b = our a
+//   none       (m, k) x (k, n)         none                     none
+//   first      (k, m)^T x (k, n)       none                     transposed
+//   second     (m, k) x (n, k)^T       transposed               none
+template <class T>
+struct product_call {
+  std::size_t m = 0, n = 0, k = 0; // d is (m, n)
+  bool transposes_a = false, transposes_b = false;
+  std::size_t lda = 0, ldb = 0, ldd = 0;
+  const T *a = nullptr, *b = nullptr;
+  T* d = nullptr;
+  // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
+  const T* addend = nullptr; // as d lies
+  const T* bias = nullptr;
+  bool relu = false;
+  T* sums = nullptr; // (n): of each column of op(b) over k
+};
+
+template <class T>
+constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                                       std::type_identity_t<matrix<const T>> b, transpose form) {
+  product_call<T> call;
+  call.m = c.columns;
+  call.n = c.rows;
+  call.k = form == transpose::first ? a.rows : a.columns;
+  call.transposes_a = form == transpose::second;
+  call.transposes_b = form == transpose::first;
+  call.lda = b.stride;
+  call.ldb = a.stride;
+  call.ldd = c.stride;
+  call.a = b.data;
+  call.b = a.data;
+  call.d = c.data;
+  return call;
+}
+
+// Moves into the call what it can do, and leaves in `then` what kernels do behind it. With `fuses` the library takes the richest
+// epilogue that this form has here: the bias and ReLU of a forward (second), the sums of a weight's gradient (first).
+template <class T>
+constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
+  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them.
+  const bool is_linear = then.bias == nullptr && then.then == activation::none;
+  if (is_linear && then.addend.data != nullptr && then.addend.stride == call.ldd) {
+    call.addend = then.addend.data;
+    then.addend = {};
+  }
+  if (!fuses) return;
+  if (form == transpose::second && !is_linear) {
+    call.bias = then.bias;
+    call.relu = then.then == activation::relu;
+    then.bias = nullptr;
+    then.then = activation::none;
+  }
+  if (form == transpose::first && then.row_sums != nullptr) {
+    call.sums = then.row_sums;
+    then.row_sums = nullptr;
+  }
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
+#include <cublasLt.h>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/error.cuh>
+#include <cairn/device/cuda/products.cuh>
+#include <cairn/ops/matmul/column_major.cuh>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn::detail {
+
+// A product_call in cuBLASLt's words. All of it lies on the stack: a step allocates nothing.
+template <class T>
+class cublas_product {
+  static constexpr const char* op = "matmul";
+  static constexpr bool of_double = std::is_same_v<T, double>;
+
+public:
+  cublas_product(const product_call<T>& call, bool tf32) : call_(call) {
+    const cudaDataType type = of_double ? CUDA_R_64F : CUDA_R_32F;
+    // Pedantic: no environment variable may choose other arithmetic.
+    const cublasComputeType_t compute = of_double ? CUBLAS_COMPUTE_64F_PEDANTIC
+                                        : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
+    check_cublas(cublasLtMatmulDescInit(&how_, compute, type), op);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, operation(call.transposes_a));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, operation(call.transposes_b));
+    lay_out(a_, type, call.m, call.k, call.transposes_a, call.lda);
+    lay_out(b_, type, call.k, call.n, call.transposes_b, call.ldb);
+    lay_out(d_, type, call.m, call.n, false, call.ldd);
+  }
+
+  // What else than this call's own operands decides about the algorithm: nothing. See product_key.
+  static product_key key(const product_call<T>& call, bool tf32) {
+    const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
+    const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
+                         is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
+                         is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
+                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
+    return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
+  }
+
+  // The algorithm is asked for with the richest epilogue of the form, and has to serve the poorer ones too. Where there is none,
+  // all calls of the key do without.
+  product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
+    product_algorithm found;
+    if constexpr (!of_double) { // of which it knows no epilogue
+      const bool rich =
+          form == transpose::second
+              ? serves(handle, aligned, found.how,
+                       {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT})
+          : form == transpose::first ? serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT})
+                                     : false;
+      if (rich) {
+        found.fuses = true;
+        return found;
+      }
+    }
+    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT);
+    check_cublas(ask(handle, aligned, found.how), op);
+    return found;
+  }
+
+  void run(cuda_products& with, const product_algorithm& by, cudaStream_t stream) {
+    const bool sums = call_.sums != nullptr;
+    set_epilogue(sums                                  ? CUBLASLT_EPILOGUE_BGRADB
+                 : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
+                 : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
+                 : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
+                                                       : CUBLASLT_EPILOGUE_DEFAULT);
+    const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
+    const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
+    check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
+                                with.workspace(), cuda_products::workspace_bytes, stream),
+                 op);
+  }
+
+private:
+  static std::int32_t operation(bool transposes) { return transposes ? CUBLAS_OP_T : CUBLAS_OP_N; }
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
+    check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
+  }
+  // The pointer comes first, as some epilogues are refused without one; any will do to ask for an algorithm.
+  void set_epilogue(cublasLtEpilogue_t which) {
+    const void* vector = which == CUBLASLT_EPILOGUE_BGRADB ? call_.sums : call_.bias;
+    if (vector == nullptr) vector = call_.d;
+    if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
+  }
+  // As it lies: op() of it is (rows, columns).
+  static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
+                      std::size_t ld) {
+    check_cublas(cublasLtMatrixLayoutInit(&as, type, transposed ? columns : rows, transposed ? rows : columns,
+                                          static_cast<std::int64_t>(ld)),
+                 op);
+  }
+  cublasStatus_t ask(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found) {
+    cublasLtMatmulPreferenceOpaque_t wish;
+    check_cublas(cublasLtMatmulPreferenceInit(&wish), op);
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
+      check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
+    for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
+    cublasLtMatmulHeuristicResult_t result{};
+    int count = 0;
+    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish, 1, &result, &count);
+    if (code != CUBLAS_STATUS_SUCCESS) return code;
+    if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+    found = result.algo;
+    return result.state;
+  }
+  // Is there an algorithm for the first epilogue that can do the others?
+  bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
+              std::initializer_list<cublasLtEpilogue_t> epilogues) {
+    bool first = true;
+    for (const cublasLtEpilogue_t which : epilogues) {
+      set_epilogue(which);
+      cublasLtMatmulHeuristicResult_t result{};
+      const cublasStatus_t code =
+          first ? ask(handle, aligned, found) : cublasLtMatmulAlgoCheck(handle, &how_, &a_, &b_, &d_, &d_, &found, &result);
+      if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > cuda_products::workspace_bytes) return false;
+      first = false;
+    }
+    return true;
+  }
+
+  product_call<T> call_;
+  cublasLtMatmulDescOpaque_t how_{};
+  cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/ops/matmul/checked_product.hpp>
+#include <cairn/ops/matmul/column_major.cuh>
+#include <cairn/ops/matmul/cublaslt.cuh>
+#include <cairn/ops/matmul/cuda_epilogue.cuh>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn {
+
+// By cuBLASLt, and what it does not do by kernels. An element's bits depend on the extents, strides and form of the product, not
+// on what is done with it after: see detail::product_key.
+template <std::floating_point T>
+void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  constexpr const char* op = "matmul";
+  const auto size = detail::checked_product(c, a, b, form, then);
+  if (size.m == 0 || size.n == 0) return;
+  if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
+  queue.use(op);
+  detail::cuda_products& with = queue.products(op);
+  auto call = detail::column_major(c, a, b, form);
+  const bool tf32 = queue.allow_tf32();
+  const auto key = detail::cublas_product<T>::key(call, tf32);
+  const auto by =
+      with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
+  epilogue<T> rest = then;
+  // A vector that is not aligned as the library may want it is added by a kernel, to the same bits.
+  const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
+                     reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
+  detail::take_epilogue(call, form, rest, fuses);
+  detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
+  detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
+}
+
+} // namespace cairn

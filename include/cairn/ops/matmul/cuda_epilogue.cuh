@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/launch.cuh>
+#include <cairn/ops/activation.hpp>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
+#include <cairn/ops/matmul/matmul.hpp>
+
+namespace cairn::detail {
+
+// What is done with an element of a product, in the order of `epilogue`, where the product's own call does not.
+template <class T>
+CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
+  if (then.bias != nullptr) value += then.bias[column];
+  value = activated(then.then, value);
+  if (then.addend.data != nullptr) value += then.addend(row, column);
+  if (then.mask.data != nullptr && then.mask(row, column) <= T{0}) value = T{0};
+  return value;
+}
+
+template <class T>
+struct finish_product {
+  matrix<T> c;
+  epilogue<T> then;
+  bool is_zero; // nothing has been written yet: there is no k to add over
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t row = at / c.columns, column = at % c.columns;
+    c(row, column) = finished(then, row, column, is_zero ? T{0} : c(row, column));
+  }
+};
+
+// The sums of op(a)'s rows: of a's columns where it is transposed.
+template <class T>
+struct sum_transposed_rows {
+  matrix<const T> a;
+  T* sums;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double&) const {
+    sum += static_cast<double>(a(row, column));
+  }
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
+};
+template <class T>
+struct sum_of_row {
+  matrix<const T> a;
+  T* sums;
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(a(row, column)); });
+    team.once([&] { sums[row] = static_cast<T>(sum); });
+  }
+};
+
+template <class T>
+bool does_nothing(const epilogue<T>& then) {
+  return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
+}
+
+// By kernels: all of `then`, of the product in c.
+template <class T>
+void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
+                         const epilogue<T>& then, bool is_zero = false) {
+  if (is_zero || !does_nothing(then)) launch_each(queue, op, c.rows * c.columns, finish_product<T>{c, then, is_zero});
+  if (then.row_sums == nullptr) return;
+  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
+  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+}
+
+} // namespace cairn::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+
+#include <cairn/core/config.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/ops/elementwise/cuda.cuh>
+#include <cairn/ops/relu/cpu.hpp>
+#include <cairn/ops/relu/relu.hpp>
+
+namespace cairn {
+
+template <std::floating_point T>
+void relu_forward(cuda::queue& queue, std::size_t count, T* output, const T* input) {
+  detail::elementwise(queue, "relu_forward", count, detail::relu_element{}, std::array{output}, std::array{input});
+}
+
+template <std::floating_point T>
+void relu_backward(cuda::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
+  detail::elementwise(queue, "relu_backward", count, detail::relu_derivative{}, std::array{input_gradient},
+                      std::array{output_gradient, output});
+}
+
+} // namespace cairn

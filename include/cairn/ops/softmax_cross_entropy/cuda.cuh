@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/config.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/launch.cuh>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
+#include <cairn/ops/elementwise/elementary.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// What the loss of one row is made of: see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
+template <class T, class Target>
+struct cross_entropy_on_gpu {
+  const T* logits;
+  T* gradient;
+  const Target* targets;
+  std::size_t classes;
+  std::int64_t ignored;
+  bool ignores;
+  double smoothing;
+  const T* class_weights;
+  const double* totals; // the sum of the weights of all targets that count, and of all classes
+
+  CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
+  // A target that is no class must not be read by, whatever the host has checked.
+  CAIRN_DEVICE bool is_class(std::size_t row) const {
+    return targets[row] >= Target{0} && static_cast<std::size_t>(targets[row]) < classes;
+  }
+  CAIRN_DEVICE bool counts(std::size_t row) const {
+    return is_class(row) && !(ignores && static_cast<std::int64_t>(targets[row]) == ignored);
+  }
+  CAIRN_DEVICE double target_weight(std::size_t row) const {
+    return counts(row) ? weight(static_cast<std::size_t>(targets[row])) : 0;
+  }
+
+  // The loss of a row times the sum of weights. All its logits are read before its gradient, which may lie there, is written.
+  template <class Team>
+  CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
+    T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
+    if (!counts(row)) {
+      if (result != nullptr) team.each(classes, [&](std::size_t c) { result[c] = T{0}; });
+      return 0;
+    }
+    const T* const x = logits + row * classes;
+    const auto target = static_cast<std::size_t>(targets[row]);
+    const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
+    const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
+    const T most = team.greatest(classes, [x](std::size_t c) { return x[c]; });
+    const double chosen = static_cast<double>(x[target]) - static_cast<double>(most);
+    const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
+      return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
+    });
+    const double sum = team.sum(classes, [&](std::size_t c) { return static_cast<double>(exponential(x[c] - most)); });
+    const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
+    if (result != nullptr) {
+      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
+              even = static_cast<T>(share * spread);
+      team.each(classes, [&](std::size_t c) {
+        T value = exponential(x[c] - most) * scale;
+        if (even != 0) value -= even * static_cast<T>(weight(c));
+        result[c] = c == target ? value - of_target : value;
+      });
+    }
+    return loss;
+  }
+};
+
+template <class T, class Target>
+struct cross_entropy_totals {
+  cross_entropy_on_gpu<T, Target> of;
+  std::size_t rows;
+  double* totals;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t) const {
+    const double of_targets = team.sum(rows, [&](std::size_t row) { return of.target_weight(row); });
+    const double of_classes = team.sum(of.classes, [&](std::size_t c) { return of.weight(c); });
+    team.once([&] {
+      totals[0] = of_targets;
+      totals[1] = of_classes;
+    });
+  }
+};
+template <class T, class Target>
+struct cross_entropy_of_part {
+  cross_entropy_on_gpu<T, Target> of;
+  cut rows;
+  double* sums;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t part) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(part); ++i) sum += of.loss_of(team, rows.begin(part) + i);
+    team.once([&] { sums[part] = sum; });
+  }
+};
+struct store_cross_entropy {
+  double* loss;
+  const double* totals;
+  CAIRN_DEVICE void operator()(double sum) const { *loss = totals[0] == 0 ? 0 : sum / totals[0]; }
+};
+
+template <class T, class Target>
+void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross_entropy_on_gpu<T, Target> of) {
+  constexpr const char* op = "softmax_cross_entropy";
+  const auto room = queue.partial(op);
+  double *const totals = room.data(), *const sums = totals + 2;
+  of.totals = totals;
+  launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+  const cut how(rows, 1, 8192);
+  launch_teams_for(of.classes, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
+  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
+}
+
+} // namespace detail
+
+template <std::floating_point T, std::integral Target>
+void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets) {
+  detail::run_cross_entropy(queue, loss, logits.rows,
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0,
+                                                                    false, 0, nullptr, nullptr});
+}
+
+template <std::floating_point T, std::integral Target>
+void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  detail::run_cross_entropy(queue, loss, logits.rows,
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
+                                                                    options.ignore_index, true, options.label_smoothing,
+                                                                    options.class_weights, nullptr});
+}
+
+} // namespace cairn

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Every kernel that Cairn has for GPUs, for float and double: tests/checks/cuda_kernels.py reads what ptxas says of them.
+#include <cstdint>
+
+#include <cairn/core/random.hpp>
+#include <cairn/ops/cuda.cuh>
+#include <cairn/ops/ops.hpp>
+
+using namespace cairn;
+template <class T>
+void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) {
+  const matrix<T> to{y, 2, 2};
+  const matrix<const T> from{x, 2, 2};
+  copy(q, 2, y, x);
+  copy_matrix(q, to, from);
+  add(q, 2, y, x, x);
+  add_matrix(q, to, from, from);
+  matmul(q, to, from, from, transpose::second, {});
+  elementwise(q, 2, detail::sum_of_two{}, y, x, x);
+  relu_forward(q, 2, y, x);
+  relu_backward(q, 2, y, x, x);
+  gelu_forward(q, 2, y, x);
+  gelu_backward(q, 2, y, x, x);
+  tanh_forward(q, 2, y, x);
+  tanh_backward(q, 2, y, x, x);
+  sigmoid_forward(q, 2, y, x);
+  sigmoid_backward(q, 2, y, x, x);
+  dropout(q, 2, y, x, random_key{}, dropout_rate{});
+  layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
+  layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
+  batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
+  batch_norm_update(q, 2, 2, 0.1, y, y, x);
+  batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);
+  batch_norm_backward(q, 2, 2, 1e-5, y, y, y, x, x, x, x);
+  batch_norm_sums(q, 2, 2, loss, x);
+  batch_norm_statistics(q, 2, y, loss);
+  batch_norm_update(q, 2, 0.1, y, y, x, loss);
+  batch_norm_gradient_sums(q, 2, 2, 1e-5, loss, y, y, x, x, x);
+  batch_norm_input_gradient(q, 2, 2, 1e-5, y, x, x, x, x, loss);
+  group_norm_forward(q, channel_groups{}, 1e-5, y, y, x, x, x);
+  group_norm_backward(q, channel_groups{}, y, y, y, x, x, x, x);
+  embedding_forward(q, 2, 2, 2, y, x, i);
+  embedding_backward(q, 2, 2, 2, y, x, i);
+  conv2d_forward(q, convolution{}, 2, to, x, x, {});
+  conv2d_input_gradient(q, convolution{}, 2, y, from, x, {});
+  conv2d_weight_gradient(q, convolution{}, 2, y, y, from, x);
+  max_pool2d_forward(q, window{}, 2, 2, y, x);
+  max_pool2d_backward(q, window{}, 2, 2, y, x, x);
+  avg_pool2d_forward(q, window{}, mean_of::window, 2, 2, y, x);
+  avg_pool2d_backward(q, window{}, mean_of::window, 2, 2, y, x);
+  softmax_cross_entropy(q, loss, y, from, i);
+  softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
+  bce_with_logits(q, loss, y, 2, x, x);
+  mean_squared_error(q, loss, y, 2, x, x);
+  l1(q, loss, y, 2, x, x);
+  smooth_l1(q, loss, y, 2, x, x, 1.0);
+  squared_norm(q, loss, x, 2);
+  checksum(q, y, x, 2);
+  mean_factor(q, loss, 1.0, 2, x, 4);
+  clip(q, loss, loss, 1.0, 1.0, loss);
+  sgd(q, 2, y, y, x, {});
+  adam(q, 2, y, y, y, x, {});
+}
+template void use(cuda::queue&, float*, const float*, double*, const std::int32_t*);
+template void use(cuda::queue&, double*, const double*, double*, const std::int32_t*);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "state.hpp"
+
+// What the library keeps in its opaque structures is ours to decide.
+namespace {
+
+struct description {
+  cublasComputeType_t compute;
+  cudaDataType_t type;
+  std::int32_t transposes_a, transposes_b;
+  std::uint32_t epilogue;
+  void* vector; // the bias, or where its gradient goes
+};
+struct layout {
+  cudaDataType type;
+  std::uint64_t rows, columns;
+  std::int64_t ld;
+};
+struct wish {
+  std::uint64_t workspace;
+  std::uint32_t alignment[4];
+};
+struct algorithm {
+  std::uint64_t mark;
+  std::uint64_t epilogue; // that it was asked for: it adds in another order for another
+  std::uint64_t alignment, workspace;
+};
+constexpr std::uint64_t mark = 0xCA1247;
+
+template <class Own, class Opaque>
+Own& in(Opaque* opaque) {
+  static_assert(sizeof(Own) <= sizeof(Opaque));
+  return *reinterpret_cast<Own*>(opaque);
+}
+template <class Own, class Opaque>
+const Own& in(const Opaque* opaque) {
+  return *reinterpret_cast<const Own*>(opaque);
+}
+
+// Everything of a call, by value, as it is done late.
+struct product {
+  description how;
+  layout a, b, c, d;
+  algorithm by;
+};
+
+bool fits(const product& p) {
+  const bool ta = p.how.transposes_a == CUBLAS_OP_T, tb = p.how.transposes_b == CUBLAS_OP_T;
+  const std::uint64_t m = p.d.rows, n = p.d.columns, k = ta ? p.a.rows : p.a.columns;
+  const auto lies = [](const layout& l) { return l.ld >= static_cast<std::int64_t>(l.rows) && l.rows > 0 && l.columns > 0; };
+  return lies(p.a) && lies(p.b) && lies(p.c) && lies(p.d) && (ta ? p.a.columns : p.a.rows) == m &&
+         (tb ? p.b.rows : p.b.columns) == n && (tb ? p.b.columns : p.b.rows) == k && p.c.rows == m && p.c.columns == n;
+}
+
+template <class T>
+void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d) {
+  const bool ta = p.how.transposes_a == CUBLAS_OP_T, tb = p.how.transposes_b == CUBLAS_OP_T;
+  const std::uint64_t m = p.d.rows, n = p.d.columns, k = ta ? p.a.rows : p.a.columns;
+  const auto at = [](const layout& l, std::uint64_t row, std::uint64_t column) {
+    return column * static_cast<std::uint64_t>(l.ld) + row;
+  };
+  const auto of_b = [&](std::uint64_t i, std::uint64_t column) { return tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]; };
+  const auto* const vector = static_cast<const T*>(p.how.vector);
+  const auto which = p.how.epilogue;
+  for (std::uint64_t column = 0; column < n; ++column) {
+    for (std::uint64_t row = 0; row < m; ++row) {
+      T sum = 0; // in T, so that the order can be seen
+      for (std::uint64_t step = 0; step < k; ++step) {
+        const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - step;
+        sum += (ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)]) * of_b(i, column);
+      }
+      if (beta != 0) sum += c[at(p.c, row, column)];
+      if (which == CUBLASLT_EPILOGUE_BIAS || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum += vector[row];
+      if (which == CUBLASLT_EPILOGUE_RELU || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum = sum < 0 ? 0 : sum;
+      d[at(p.d, row, column)] = sum;
+    }
+    if (which != CUBLASLT_EPILOGUE_BGRADB) continue;
+    double sum = 0;
+    for (std::uint64_t i = 0; i < k; ++i) sum += of_b(i, column);
+    static_cast<T*>(p.how.vector)[column] = static_cast<T>(sum);
+  }
+}
+
+} // namespace
+
+#define ENTER()                                                                                                                  \
+  if (const int code = fake::entered(__func__); code != 0) return static_cast<cublasStatus_t>(code)
+
+extern "C" {
+
+const char* cublasLtGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS"; }
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  ENTER();
+  ++fake::now().counted.made;
+  *handle = reinterpret_cast<cublasLtHandle_t>(std::uintptr_t{mark});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t d, std::size_t, cublasComputeType_t compute,
+                                               cudaDataType_t type) {
+  ENTER();
+  in<description>(d) = {compute, type, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t what, const void* value,
+                                              std::size_t size) {
+  ENTER();
+  description& own = in<description>(d);
+  void* const to = what == CUBLASLT_MATMUL_DESC_TRANSA         ? static_cast<void*>(&own.transposes_a)
+                   : what == CUBLASLT_MATMUL_DESC_TRANSB       ? static_cast<void*>(&own.transposes_b)
+                   : what == CUBLASLT_MATMUL_DESC_EPILOGUE     ? static_cast<void*>(&own.epilogue)
+                   : what == CUBLASLT_MATMUL_DESC_BIAS_POINTER ? static_cast<void*>(&own.vector)
+                                                               : nullptr;
+  if (to == nullptr || size != (what == CUBLASLT_MATMUL_DESC_BIAS_POINTER ? sizeof(void*) : 4))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(to, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t l, std::size_t, cudaDataType type, std::uint64_t rows,
+                                                 std::uint64_t columns, std::int64_t ld) {
+  ENTER();
+  in<layout>(l) = {type, rows, columns, ld};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t p, std::size_t) {
+  ENTER();
+  in<wish>(p) = {0, {256, 256, 256, 256}};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t what,
+                                                    const void* value, std::size_t size) {
+  ENTER();
+  wish& own = in<wish>(p);
+  void* to = nullptr;
+  if (what == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) to = &own.workspace;
+  if (what >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES && what <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
+    to = &own.alignment[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES];
+  if (to == nullptr || size != (to == &own.workspace ? 8 : 4)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(to, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t to,
+                                              cublasLtMatmulPreference_t p, int, cublasLtMatmulHeuristicResult_t results[],
+                                              int* count) {
+  ENTER();
+  ++fake::now().counted.asked;
+  *count = 0;
+  const description& how = in<description>(d);
+  if (!fits({how, in<layout>(a), in<layout>(b), in<layout>(c), in<layout>(to), {}})) return CUBLAS_STATUS_INVALID_VALUE;
+  if (fake::now().refused.count(static_cast<cublasLtEpilogue_t>(how.epilogue)) > 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const wish& own = in<wish>(p);
+  in<algorithm>(&results[0].algo) = {mark, how.epilogue, *std::max_element(own.alignment, own.alignment + 4), own.workspace};
+  results[0].workspaceSize = 1024;
+  results[0].state = CUBLAS_STATUS_SUCCESS;
+  *count = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algo,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  ENTER();
+  const auto epilogue = static_cast<cublasLtEpilogue_t>(in<description>(d).epilogue);
+  if (in<algorithm>(algo).mark != mark || fake::now().refused.count(epilogue) + fake::now().unchecked.count(epilogue) > 0)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  result->workspaceSize = 1024;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
+                              const void* c, cublasLtMatrixLayout_t lc, void* to, cublasLtMatrixLayout_t ld,
+                              const cublasLtMatmulAlgo_t* algo, void* workspace, std::size_t workspace_bytes,
+                              cudaStream_t stream) {
+  ENTER();
+  ++fake::now().counted.products;
+  const product p{in<description>(d), in<layout>(la), in<layout>(lb), in<layout>(lc), in<layout>(ld), in<algorithm>(algo)};
+  if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::now().owns(workspace))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const auto which = p.how.epilogue;
+  const bool has_vector = which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU;
+  for (const void* at : {a, b, c, static_cast<const void*>(to), has_vector ? p.how.vector : a})
+    if (!fake::now().owns(at) || (at != p.how.vector && reinterpret_cast<std::uintptr_t>(at) % p.by.alignment != 0))
+      return CUBLAS_STATUS_INVALID_VALUE;
+  const auto later = [&]<class T>(T) {
+    const T factor = *static_cast<const T*>(beta);
+    if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
+    fake::put(stream, [=] {
+      multiply(p, static_cast<const T*>(a), static_cast<const T*>(b), factor, static_cast<const T*>(c), static_cast<T*>(to));
+    });
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  if (p.how.compute == CUBLAS_COMPUTE_64F_PEDANTIC && p.how.type == CUDA_R_64F) return later(double{});
+  if (p.how.type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return p.how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || p.how.compute == CUBLAS_COMPUTE_32F_FAST_TF32
+             ? later(float{})
+             : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+} // extern "C"

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cairn/device/cuda/launch.cuh>
+
+#include "../../train/apart.hpp"
+#include "state.hpp"
+
+namespace fake {
+
+state& now() {
+  static state only;
+  return only;
+}
+
+const counts& counted() { return now().counted; }
+std::size_t blocks() { return now().memory.size(); }
+void gpus(int count) { now().gpus = count; }
+std::size_t calls(const std::string& function) { return now().calls[function]; }
+void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked) {
+  (only_when_checked ? now().unchecked : now().refused).insert(epilogue);
+}
+void fail(const std::string& function, std::size_t call, int code) { now().failures[function] = {call, code}; }
+void reset(std::uint64_t seed) {
+  state& s = now();
+  while (s.order.run_one()) {
+  }
+  s.counted = {};
+  s.calls.clear();
+  s.failures.clear();
+  s.refused.clear();
+  s.unchecked.clear();
+  s.gpus = 2;
+  s.order.seed(seed);
+}
+
+int entered(const char* function) {
+  state& s = now();
+  ++s.calls[function];
+  const auto found = s.failures.find(function);
+  if (found == s.failures.end()) return 0;
+  if (found->second.call-- > 0) return 0;
+  const int code = found->second.code;
+  s.failures.erase(found);
+  return code;
+}
+
+void state::open(bool readable) const {
+  for (const auto& [first, size] : memory) ::mprotect(first, size, readable ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+bool state::owns(const void* at) const {
+  auto* const address = const_cast<std::byte*>(static_cast<const std::byte*>(at));
+  auto next = memory.upper_bound(address);
+  return next != memory.begin() && (--next, address < next->first + next->second);
+}
+
+// Work of a stream, during which its memory can be read.
+void put(cudaStream_t stream, std::function<void()> work) {
+  state& s = now();
+  if (stream == nullptr) ++s.counted.default_stream;
+  s.order.put(s.queue_of(stream), [work = std::move(work)](cairn::cpu::queue&) {
+    now().open(true);
+    work();
+    now().open(false);
+  });
+}
+
+} // namespace fake
+
+using fake::entered, fake::now;
+
+#define ENTER()                                                                                                                  \
+  if (const int code = entered(__func__); code != 0) return static_cast<cudaError_t>(code)
+
+extern "C" {
+
+const char* cudaGetErrorName(cudaError_t code) {
+  return code == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaError";
+}
+const char* cudaGetErrorString(cudaError_t) { return "as the fake runtime was told"; }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  ENTER();
+  *count = now().gpus;
+  return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
+cudaError_t cudaSetDevice(int ordinal) {
+  ENTER();
+  return ordinal < now().gpus ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+// The block ends where a page ends that nobody can touch, but for the 256 bytes to which it is aligned.
+cudaError_t cudaMalloc(void** block, std::size_t bytes) {
+  ENTER();
+  ++now().counted.allocations;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole = (bytes + page - 1) / page * page, aligned = (bytes + 255) / 256 * 256;
+  void* const at = ::mmap(nullptr, whole + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return cudaErrorMemoryAllocation;
+  auto* const first = static_cast<std::byte*>(at);
+  now().memory[first] = whole;
+  *block = first + whole - aligned;
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* block) {
+  ENTER();
+  ++now().counted.allocations;
+  while (now().order.run_one()) { // as the real one waits for the device
+  }
+  auto next = now().memory.upper_bound(static_cast<std::byte*>(block));
+  if (next == now().memory.begin()) return cudaErrorInvalidValue;
+  --next;
+  ::munmap(next->first, next->second + static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  now().memory.erase(next);
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
+  ENTER();
+  ++now().counted.allocations;
+  *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return *block == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* block) {
+  ENTER();
+  ++now().counted.allocations;
+  while (now().order.run_one()) {
+  }
+  std::free(block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  ENTER();
+  ++now().counted.made;
+  if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue; // another one would wait for the default stream
+  *stream = reinterpret_cast<cudaStream_t>(now().order.add_queue() + 1);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  ENTER();
+  return stream == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  ENTER();
+  ++now().counted.waits;
+  now().order.run_until(now().order.record(now().queue_of(stream)));
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
+  ENTER();
+  now().order.wait(now().queue_of(stream), *reinterpret_cast<apart::event*>(e));
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+  ENTER();
+  ++now().counted.made;
+  *e = reinterpret_cast<cudaEvent_t>(new apart::event{});
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  ENTER();
+  delete reinterpret_cast<apart::event*>(e);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
+  ENTER();
+  if (stream == nullptr) ++now().counted.default_stream;
+  *reinterpret_cast<apart::event*>(e) = now().order.record(now().queue_of(stream));
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) {
+  ENTER();
+  now().order.run_some();
+  return now().order.is_over(*reinterpret_cast<apart::event*>(e)) ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  ENTER();
+  if (!now().owns(to)) return cudaErrorInvalidValue;
+  fake::put(stream, [=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  ENTER();
+  ++now().counted.copies;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;
+  fake::put(stream, [=] { std::memcpy(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                              std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  ENTER();
+  ++now().counted.copies;
+  if (kind != cudaMemcpyDeviceToDevice || !now().owns(to) || !now().owns(from)) return cudaErrorInvalidValue;
+  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+  fake::put(stream, [=] {
+    for (std::size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width);
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kernel, void** arguments) {
+  ENTER();
+  ++now().counted.launches;
+  const std::size_t blocks = how->gridDim.x, threads = how->blockDim.x;
+  if (blocks == 0 || threads == 0 || threads > 1024 || how->gridDim.y != 1 || how->blockDim.y != 1)
+    return cudaErrorInvalidConfiguration;
+  const auto& made = *static_cast<const cairn::detail::kernel_of_host*>(kernel);
+  if (made.bytes > 4096) return cudaErrorInvalidValue;
+  std::vector<std::byte> given(made.bytes);
+  std::memcpy(given.data(), arguments[0], made.bytes);
+  const bool backwards = now().counted.launches % 2 == 0;
+  fake::put(how->stream, [=, &made] { made.run(given.data(), blocks, backwards); });
+  return cudaSuccess;
+}
+
+} // extern "C"

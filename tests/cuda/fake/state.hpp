@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What the fake runtime and the fake cuBLASLt share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "../../train/apart.hpp"
+#include "fake.hpp"
+
+namespace fake {
+
+struct failure {
+  std::size_t call = 0;
+  int code = 0;
+};
+
+struct state {
+  counts counted;
+  std::map<std::string, std::size_t> calls;
+  std::map<std::string, failure> failures;
+  std::set<cublasLtEpilogue_t> refused, unchecked;
+  std::map<std::byte*, std::size_t> memory; // whole pages
+  apart::schedule order{1};                 // the streams of all devices
+  int gpus = 2;
+
+  void open(bool readable) const;
+  bool owns(const void* at) const;
+  // The default stream is one that nobody made.
+  std::size_t queue_of(cudaStream_t stream) {
+    if (stream != nullptr) return reinterpret_cast<std::uintptr_t>(stream) - 1;
+    static const std::size_t of_all = order.add_queue();
+    return of_all;
+  }
+};
+state& now();
+
+// Counts a call; the code that it has to fail with, or 0.
+int entered(const char* function);
+// `work` is done when the stream gets there.
+void put(cudaStream_t stream, std::function<void()> work);
+
+} // namespace fake

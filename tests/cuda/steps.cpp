@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// What a step on a GPU may not do, and how it fails: on the fake runtime.
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include <cairn/cairn_cuda.cuh>
+#include <doctest/doctest.h>
+
+#include "fake/fake.hpp"
+#include "network.hpp"
+
+using namespace cairn;
+using testing::Net;
+using type = testing::trainer_of<checkpoint<sqrt_n, Net>, cuda>;
+
+namespace {
+
+// What the second step throws when one call in it fails; empty if it throws nothing.
+std::string said_by_step(const std::string& function, std::size_t call, int code) {
+  fake::reset();
+  type t{AdamW{}, {.seed = 5}};
+  const testing::samples s(testing::most_rows, 1);
+  static_cast<void>(double{t.step(s.x, s.y)});
+  fake::fail(function, call, code);
+  try {
+    const auto loss = t.step(s.x, s.y);
+    static_cast<void>(double{loss});
+  } catch (const error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST_CASE(
+    "cuda: from the second step on nothing is allocated, made or asked for, nothing waits, and no stream is the default one") {
+  fake::reset();
+  type t{AdamW{}, {.seed = 5}};
+  const testing::samples s(testing::most_rows, 1);
+  static_cast<void>(double{t.step(s.x, s.y)});
+  const fake::counts before = fake::counted();
+  for (int step = 0; step < 5; ++step) t.step(s.x, s.y);
+  t.wait();
+  const fake::counts after = fake::counted();
+  CHECK(after.launches > before.launches + 50);
+  CHECK(after.products >= before.products + 5 * 8);
+  CHECK(after.allocations == before.allocations);
+  CHECK(after.made == before.made);
+  CHECK(after.asked == before.asked);
+  CHECK(after.waits == before.waits);
+  CHECK(after.default_stream == 0);
+}
+
+TEST_CASE("cuda: numbers do not depend on the order in which streams and blocks get their turn") {
+  fake::reset(1);
+  const auto first = testing::trained<Net, cuda>();
+  for (const std::uint64_t seed : {2U, 3U, 4U}) {
+    fake::reset(seed);
+    CHECK(testing::trained<Net, cuda>() == first);
+  }
+}
+
+TEST_CASE("cuda: where an epilogue is refused kernels do it, to the same bits for all policies") {
+  using other = checkpoint<recompute_all, Net>;
+  for (const bool only_when_checked : {false, true}) {
+    fake::reset();
+    const auto fused = testing::trained<Net, cuda>();
+    const std::size_t launches = fake::counted().launches;
+    fake::reset();
+    fake::refuse(CUBLASLT_EPILOGUE_RELU_BIAS, only_when_checked);
+    fake::refuse(CUBLASLT_EPILOGUE_BIAS, only_when_checked);
+    fake::refuse(CUBLASLT_EPILOGUE_BGRADB, only_when_checked);
+    const auto plain = testing::trained<Net, cuda>();
+    CHECK(fake::counted().launches > launches);
+    CHECK(testing::trained<other, cuda>() == plain);
+    REQUIRE(plain.size() == fused.size());
+    for (std::size_t i = 0; i < 6; ++i) CHECK(plain[i] == doctest::Approx(fused[i]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("cuda: a call that fails in a step is an error that names the op, the code and what to do") {
+  std::set<std::string> ops;
+  std::size_t launches = 0;
+  for (std::string said; !(said = said_by_step("cudaLaunchKernelExC", launches, cudaErrorIllegalAddress)).empty(); ++launches) {
+    CHECK(said.find(": expected it to succeed, found error 700, ") != std::string::npos);
+    CHECK(said.find("compute-sanitizer names it") != std::string::npos);
+    ops.insert(said.substr(6, said.find(':') - 6));
+  }
+  CHECK(launches > 10);
+  const std::set<std::string> expected{"adam",
+                                       "add",
+                                       "batch_norm_backward",
+                                       "batch_norm_forward",
+                                       "batch_norm_update",
+                                       "dropout",
+                                       "layer_norm_backward",
+                                       "layer_norm_forward",
+                                       "relu_backward",
+                                       "softmax_cross_entropy"};
+  for (const std::string& op : ops) CHECK_MESSAGE(expected.contains(op), op);
+  for (const std::string& op : expected) CHECK_MESSAGE(ops.contains(op), op);
+
+  CHECK(said_by_step("cublasLtMatmul", 0, CUBLAS_STATUS_EXECUTION_FAILED)
+            .find("cuda, matmul: expected cuBLASLt to succeed, found status 13") == 0);
+  CHECK(said_by_step("cudaMemcpyAsync", 0, cudaErrorInvalidValue).find("cuda, upload: expected it to succeed, found error 1,") ==
+        0);
+  CHECK(said_by_step("cudaEventRecord", 0, cudaErrorUnknown).find("cuda, record: ") == 0);
+  CHECK(said_by_step("cudaStreamWaitEvent", 0, cudaErrorUnknown).find("cuda, wait: ") == 0);
+  CHECK(said_by_step("cudaSetDevice", 3, cudaErrorInvalidDevice).find("found error 101") != std::string::npos);
+  // What went wrong on the GPU is known when the host asks.
+  CHECK(said_by_step("cudaEventQuery", 2, cudaErrorECCUncorrectable).find("start again on another one") != std::string::npos);
+}
+
+TEST_CASE("cuda: a trainer that cannot be made says what is missing, and gives back what it has taken") {
+  fake::reset();
+  {
+    type t{AdamW{}};
+  }
+  const std::size_t blocks = fake::blocks();
+  for (const char* const function : {"cudaMalloc", "cudaHostAlloc", "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags",
+                                     "cudaMemsetAsync", "cudaStreamSynchronize", "cublasLtCreate"}) {
+    std::size_t failed = 0;
+    for (bool made = false; !made; ++failed) {
+      fake::reset();
+      fake::fail(function, failed * 7,
+                 function == std::string("cublasLtCreate") ? int{CUBLAS_STATUS_ALLOC_FAILED} : int{cudaErrorMemoryAllocation});
+      try {
+        type t{AdamW{}};
+        made = true;
+      } catch (const error& e) {
+        CHECK(std::string(e.what()).find("take a smaller batch or network") != std::string::npos);
+      }
+      CHECK(fake::blocks() == blocks);
+    }
+    CHECK(failed > 1);
+  }
+  fake::reset();
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/cuda.cuh>
+
+#include "../../cuda/agree.hpp"
+
+using namespace cairn;
+using testing::apart, testing::normal;
+
+TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and so do their gradients") {
+  for (const std::size_t count : {0U, 7U, 9001U}) {
+    testing::operands all{.in = {normal(count, 1), normal(count, 2)}, .out = {normal(count, 3)}, .doubles = {{-1}}};
+    for (double& t : all.in[1]) t = t > 0 ? 1 : 0.25;
+    CHECK(apart<float>(all, [&](auto& q, const auto& g) {
+            mean_squared_error(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]);
+          }) < 2e-6);
+    CHECK(apart<float>(all, [&](auto& q, const auto& g) { l1(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) < 2e-6);
+    CHECK(apart<float>(all, [&](auto& q, const auto& g) { smooth_l1(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], 0.5); }) <
+          2e-6);
+    CHECK(apart<float>(
+              all, [&](auto& q, const auto& g) { bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) < 2e-6);
+  }
+}
+
+TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
+  for (const std::size_t classes : {1U, 10U, 300U})
+    for (const std::size_t rows : {0U, 5U, 70U}) {
+      CAPTURE(classes);
+      testing::operands all{
+          .in = {normal(rows * classes, 1), std::vector<double>(classes)}, .out = {normal(rows * classes, 2)}, .doubles = {{-1}}};
+      for (std::size_t c = 0; c < classes; ++c) all.in[1][c] = 0.5 + static_cast<double>(c % 3);
+      for (std::size_t row = 0; row < rows; ++row) all.integers.push_back(static_cast<std::int32_t>(row * 7 % classes));
+      CHECK(apart<float>(all, [&](auto& q, const auto& g) {
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers);
+            }) < 2e-6);
+      CHECK(apart<float>(all, [&](auto& q, const auto& g) { // the gradient lies on the logits
+              const auto* const logits = g.out[0];
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.integers);
+            }) < 2e-6);
+      if (rows > 2) all.integers[2] = -100;
+      for (const bool weighted : {false, true})
+        CHECK(apart<float>(all, [&](auto& q, const auto& g) {
+                using T = std::remove_cvref_t<decltype(*g.in[0])>;
+                const cross_entropy_options<T> options{.label_smoothing = 0.1, .class_weights = weighted ? g.in[1] : nullptr};
+                softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers, options);
+              }) < 3e-6);
+    }
+}
+
+TEST_CASE("cuda: a row whose target is no class counts for nothing, and nothing is read by it") {
+  const testing::on_gpu<float> logits({1, 2, 3, 4}, 0), gradient({9, 9, 9, 9}, 0);
+  const testing::on_gpu<std::int32_t> targets({1, 7}, 0);
+  const testing::on_gpu<double> loss({0}, 0);
+  softmax_cross_entropy(testing::gpu().compute(), loss.data(), gradient.data(), matrix<const float>(logits.data(), 2, 2),
+                        static_cast<const std::int32_t*>(targets.data()));
+  CHECK(loss.back()[0] == doctest::Approx(0.313262).epsilon(1e-5));
+  CHECK(gradient.back()[2] == 0);
+  CHECK(gradient.back()[0] > 0);
+}

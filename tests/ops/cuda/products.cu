@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+
+#include <cairn/ops/cpu.hpp>
+#include <cairn/ops/cuda.cuh>
+#include <cairn/ops/matmul/reference.hpp>
+
+#include "../../cuda/agree.hpp"
+
+using namespace cairn;
+using testing::normal;
+
+namespace {
+
+// (m, n) = (m, k) x (k, n) by each form: rows of the operands that lie `gap` elements further apart than they are long.
+struct shape_of_product {
+  std::size_t m, n, k, gap;
+};
+struct operands_of {
+  std::size_t rows_a, columns_a, rows_b, columns_b;
+  operands_of(transpose form, const shape_of_product& s)
+      : rows_a(form == transpose::first ? s.k : s.m), columns_a(form == transpose::first ? s.m : s.k),
+        rows_b(form == transpose::second ? s.n : s.k), columns_b(form == transpose::second ? s.k : s.n) {}
+};
+constexpr std::array forms{transpose::none, transpose::first, transpose::second};
+// What is done with the result, as bits: bias, ReLU, addend, mask, row sums, and an addend that lies elsewhere than c would.
+enum { with_bias = 1, with_relu = 2, with_addend = 4, with_mask = 8, with_sums = 16, addend_apart = 32 };
+
+// Writes c and the row sums of one product.
+template <class Queue, class T>
+void multiply(Queue& q, const testing::given<T>& g, transpose form, const shape_of_product& s, int parts) {
+  const operands_of of(form, s);
+  const std::size_t stride = s.n + s.gap;
+  epilogue<T> then;
+  if (parts & with_bias) then.bias = g.in[2];
+  if (parts & with_relu) then.then = activation::relu;
+  if (parts & with_addend) then.addend = {g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
+  if (parts & with_mask) then.mask = {g.in[4], s.m, s.n, s.n};
+  if (parts & with_sums) then.row_sums = g.out[1];
+  matmul(q, matrix(g.out[0], s.m, s.n, stride), matrix(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
+         matrix(g.in[1], of.rows_b, of.columns_b, of.columns_b + s.gap), form, then);
+}
+testing::operands numbers(transpose form, const shape_of_product& s) {
+  const operands_of of(form, s);
+  const std::size_t size = s.m * (s.n + s.gap);
+  return {.in = {normal(of.rows_a * (of.columns_a + s.gap), 1), normal(of.rows_b * (of.columns_b + s.gap), 2), normal(s.n, 3),
+                 normal(size, 4), normal(s.m * s.n, 5)},
+          .out = {normal(size, 6), normal(s.m, 7)}};
+}
+template <class T>
+double worst(transpose form, const shape_of_product& s, int parts, std::size_t skipped = 0) {
+  return testing::apart<T>(numbers(form, s), [&](auto& q, const auto& g) { multiply(q, g, form, s, parts); }, skipped);
+}
+
+// A product_call as its comment says it, in matrices that lie column by column.
+template <class T>
+constexpr void interpret(const detail::product_call<T>& call) {
+  for (std::size_t column = 0; column < call.n; ++column) {
+    T sums = 0;
+    for (std::size_t row = 0; row < call.m; ++row) {
+      T sum = 0;
+      for (std::size_t i = 0; i < call.k; ++i)
+        sum += call.a[call.transposes_a ? row * call.lda + i : i * call.lda + row] *
+               call.b[call.transposes_b ? i * call.ldb + column : column * call.ldb + i];
+      if (call.addend != nullptr) sum += call.addend[column * call.ldd + row];
+      if (call.bias != nullptr) sum += call.bias[row];
+      call.d[column * call.ldd + row] = call.relu && sum < 0 ? T{0} : sum;
+    }
+    for (std::size_t i = 0; i < call.k; ++i) sums += call.b[call.transposes_b ? i * call.ldb + column : column * call.ldb + i];
+    if (call.sums != nullptr) call.sums[column] = sums;
+  }
+}
+
+} // namespace
+
+TEST_CASE("column_major: the call is a constant, and its meaning is that of the product") {
+  constexpr auto sum_of_second = [] { // (2, 3) = (2, 2) x (3, 2)^T, + bias, ReLU
+    const std::array<double, 4> a{1, 2, 3, -4};
+    const std::array<double, 6> b{1, 0, 0, 1, 1, 1};
+    const std::array<double, 3> bias{10, 20, -2};
+    std::array<double, 6> c{};
+    epilogue<double> then{.bias = bias.data(), .then = activation::relu};
+    auto call = detail::column_major(matrix(c.data(), 2, 3), matrix(a.data(), 2, 2), matrix(b.data(), 3, 2), transpose::second);
+    detail::take_epilogue(call, transpose::second, then, true);
+    interpret(call);
+    return c;
+  }();
+  static_assert(sum_of_second == std::array<double, 6>{11, 22, 1, 13, 16, 0});
+
+  for (const transpose form : forms)
+    for (const shape_of_product s : {shape_of_product{3, 5, 4, 0}, shape_of_product{4, 2, 7, 3}})
+      for (const bool fuses : {false, true})
+        for (int parts = 0; parts < 64; ++parts) {
+          testing::operands all = numbers(form, s), expected = all;
+          testing::given<double> g, e;
+          for (auto& x : all.in) g.in.push_back(x.data()), e.in.push_back(x.data());
+          for (auto& x : all.out) g.out.push_back(x.data());
+          for (auto& x : expected.out) e.out.push_back(x.data());
+          const operands_of of(form, s);
+          const std::size_t stride = s.n + s.gap;
+          const auto made_of = [&](const auto& to) {
+            epilogue<double> then;
+            if (parts & with_bias) then.bias = g.in[2];
+            if (parts & with_relu) then.then = activation::relu;
+            if (parts & with_addend) then.addend = {g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
+            if (parts & with_mask) then.mask = {g.in[4], s.m, s.n, s.n};
+            if (parts & with_sums) then.row_sums = to.out[1];
+            return then;
+          };
+          const matrix a(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
+              b(g.in[1], of.rows_b, of.columns_b, of.columns_b + s.gap);
+          detail::matmul_reference(matrix(e.out[0], s.m, s.n, stride), a, b, form, made_of(e));
+          epilogue<double> rest = made_of(g);
+          const matrix c(g.out[0], s.m, s.n, stride);
+          auto call = detail::column_major(c, a, b, form);
+          detail::take_epilogue(call, form, rest, fuses);
+          interpret(call);
+          for (std::size_t i = 0; i < s.m; ++i)
+            for (std::size_t j = 0; j < s.n; ++j) c(i, j) = detail::finished(rest, i, j, c(i, j));
+          if (rest.row_sums != nullptr) expected.out[1] = all.out[1]; // a kernel's
+          const bool same =
+              testing::distance(all.out[0], expected.out[0]) < 1e-12 && testing::distance(all.out[1], expected.out[1]) < 1e-12;
+          CHECK_MESSAGE(same, "form ", static_cast<int>(form), ", m ", s.m, ", fuses ", fuses, ", parts ", parts);
+        }
+}
+
+TEST_CASE("cuda: products of every form, with everything that is done with the result, agree with the cpu's") {
+  for (const transpose form : forms)
+    for (const int parts : {0, with_bias | with_relu, with_bias | with_mask, int{with_addend},
+                            with_addend | with_mask | with_sums, int{with_sums}, with_addend | addend_apart, 31}) {
+      CAPTURE(static_cast<int>(form));
+      CAPTURE(parts);
+      CHECK(worst<float>(form, {33, 20, 65, 0}, parts) < 1e-5);
+      CHECK(worst<float>(form, {5, 7, 3, 2}, parts, 1) < 2e-6); // neither rows nor arrays are aligned
+      CHECK(worst<double>(form, {9, 6, 17, 1}, parts) < 1e-13);
+      CHECK(worst<float>(form, {4, 3, 0, 0}, parts) < 1e-6); // nothing to add over
+    }
+  CHECK(worst<float>(transpose::none, {0, 3, 2, 0}, 0) == 0);
+  CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), matrix<float>(nullptr, 2, 3), matrix<const float>(nullptr, 2, 4),
+                              matrix<const float>(nullptr, 5, 3), transpose::none),
+                       doctest::Contains("the extents do not fit"), error);
+}
+
+TEST_CASE("cuda: a product has the same bits whatever is done with it") {
+  const shape_of_product s{33, 20, 65, 0};
+  for (const transpose form : forms) {
+    const auto product_of = [&](int parts) {
+      testing::given<float> g;
+      std::vector<testing::on_gpu<float>> in, out;
+      for (const auto& x : numbers(form, s).in) g.in.push_back(in.emplace_back(testing::converted<float>(x), 0).data());
+      for (const auto& x : numbers(form, s).out) g.out.push_back(out.emplace_back(testing::converted<float>(x), 0).data());
+      multiply(testing::gpu().compute(), g, form, s, parts);
+      return out[0].back();
+    };
+    const auto plain = product_of(0), relu = product_of(with_relu), sums = product_of(with_sums), masked = product_of(with_mask);
+    CHECK(sums == plain);
+    const auto mask = normal(s.m * s.n, 5);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      CHECK(relu[i] == (plain[i] < 0 ? 0 : plain[i]));
+      CHECK(masked[i] == (mask[i] <= 0 ? 0 : plain[i]));
+    }
+  }
+}
