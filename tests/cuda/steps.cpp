@@ -10,6 +10,8 @@
 #include "fake/fake.hpp"
 #include "network.hpp"
 
+namespace cuda_steps_tests {
+
 using namespace cairn;
 using testing::Net;
 using type = testing::trainer_of<checkpoint<sqrt_n, Net>, cuda>;
@@ -138,3 +140,5 @@ TEST_CASE("cuda: a trainer that cannot be made says what is missing, and gives b
   }
   fake::reset();
 }
+
+} // namespace cuda_steps_tests

@@ -7,6 +7,8 @@
 
 #include "network.hpp"
 
+namespace cuda_trainer_tests {
+
 using namespace cairn;
 using testing::Net, testing::trained;
 
@@ -28,3 +30,5 @@ TEST_CASE("cuda: every policy has the same bits") {
   CHECK(trained<checkpoint<sqrt_n, Net>, cuda>() == expected);
   CHECK(trained<checkpoint<recompute_all, Net>, cuda>() == expected);
 }
+
+} // namespace cuda_trainer_tests

@@ -11,6 +11,8 @@
 
 #include "../cuda/agree.hpp"
 
+namespace device_cuda_tests {
+
 using namespace cairn;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("cuda: the queue of copies computes nothing that needs room, and says 
   CHECK_THROWS_WITH_AS(testing::gpu().compute().start("an op", nullptr, std::size_t{1} << 40, 32, nullptr),
                        doctest::Contains("1 to 2147483647 blocks"), error);
 }
+
+} // namespace device_cuda_tests

@@ -4,6 +4,8 @@
 
 #include "../../cuda/agree.hpp"
 
+namespace ops_cuda_elements_tests {
+
 using namespace cairn;
 using testing::apart, testing::normal;
 
@@ -143,3 +145,5 @@ TEST_CASE("cuda: a transfer of nothing is nothing, and what went there comes bac
   const std::vector<double> numbers = normal(70000, 1);
   CHECK(testing::on_gpu<double>(numbers, 3).back() == numbers);
 }
+
+} // namespace ops_cuda_elements_tests

@@ -4,6 +4,8 @@
 
 #include "../../cuda/agree.hpp"
 
+namespace ops_cuda_images_tests {
+
 using namespace cairn;
 using testing::apart, testing::normal;
 
@@ -59,3 +61,5 @@ TEST_CASE("cuda: pools agree with the cpu's, where windows overlap and where ele
             }) < 1e-6);
   }
 }
+
+} // namespace ops_cuda_images_tests

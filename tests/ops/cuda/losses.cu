@@ -4,6 +4,8 @@
 
 #include "../../cuda/agree.hpp"
 
+namespace ops_cuda_losses_tests {
+
 using namespace cairn;
 using testing::apart, testing::normal;
 
@@ -57,3 +59,5 @@ TEST_CASE("cuda: a row whose target is no class counts for nothing, and nothing 
   CHECK(gradient.back()[2] == 0);
   CHECK(gradient.back()[0] > 0);
 }
+
+} // namespace ops_cuda_losses_tests

@@ -4,6 +4,8 @@
 
 #include "../../cuda/agree.hpp"
 
+namespace ops_cuda_norms_tests {
+
 using namespace cairn;
 using testing::apart, testing::normal;
 
@@ -120,3 +122,5 @@ TEST_CASE("cuda: Embedding agrees with the cpu's, and an index that is none is s
   CHECK(std::isnan(output.back()[0]));
   CHECK(output.back()[2] == 3);
 }
+
+} // namespace ops_cuda_norms_tests

@@ -7,6 +7,8 @@
 
 #include "../../cuda/agree.hpp"
 
+namespace ops_cuda_products_tests {
+
 using namespace cairn;
 using testing::normal;
 
@@ -161,3 +163,5 @@ TEST_CASE("cuda: a product has the same bits whatever is done with it") {
     }
   }
 }
+
+} // namespace ops_cuda_products_tests
