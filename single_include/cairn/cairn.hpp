@@ -12560,6 +12560,8 @@ constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
 
 #if !CAIRN_WITH_ONEDNN
 #error "cairn/ops/conv2d/onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#elif defined(__CUDACC__)
+#error "nvcc 13 fails in oneDNN's header: what nvcc compiles cannot have cairn::onednn"
 #else
 
 #include <deque>

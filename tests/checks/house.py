@@ -112,8 +112,9 @@ def compile_text(compiler, options, text, *arguments):
 
 
 def cuda_flags(options):
-    """The flags as nvcc takes them: a folder of system headers is a word of its own."""
-    return [word for flag in options.flags
+    """The flags as nvcc takes them: a folder of system headers is a word of its own; oneDNN's header it cannot read."""
+    flags = [flag for flag in options.flags if "ONEDNN" not in flag and not flag.startswith("-idirafter")]
+    return [word for flag in flags
             for word in (["-isystem", flag.removeprefix("-isystem")] if flag.startswith("-isystem") else [flag])]
 
 

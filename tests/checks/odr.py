@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from house import CUDA_HEADER, SPDX, WARNINGS, component, cuda_headers, headers, nvcc, run, spread
+from house import CUDA_HEADER, SPDX, WARNINGS, component, cuda_flags, cuda_headers, headers, nvcc, run, spread
 
 
 def units(names, suffix):
@@ -43,7 +43,7 @@ def faults(root, options):
     found = linked(units(names, ".cpp"), [compiler, *WARNINGS, *options.flags], [compiler, "-pthread", *options.link])
     of_cuda = cuda_headers(root)
     if of_cuda and nvcc():
-        found += linked(units(of_cuda, ".cu"), [nvcc(), "-std=c++20", *options.flags], [nvcc()])
+        found += linked(units(of_cuda, ".cu"), [nvcc(), "-std=c++20", *cuda_flags(options)], [nvcc()])
     elif of_cuda:
         print("left out, as nvcc was not found:", *of_cuda)
     return found

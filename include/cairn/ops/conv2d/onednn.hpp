@@ -5,6 +5,8 @@
 
 #if !CAIRN_WITH_ONEDNN
 #error "cairn/ops/conv2d/onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#elif defined(__CUDACC__)
+#error "nvcc 13 fails in oneDNN's header: what nvcc compiles cannot have cairn::onednn"
 #else
 
 #include <algorithm>
