@@ -10731,7 +10731,8 @@ struct sliver {
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
-  // Elements that are read next: a wide tile asks for so many cache lines of them every ahead_steps steps.
+  // Elements that are read next, for the tile of row_begin; for others as much further on as their rows are. A wide tile asks for
+  // so many cache lines of them every ahead_steps steps.
   const T* ahead = nullptr;
   std::size_t ahead_lines = 0;
   // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
@@ -11240,7 +11241,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
+    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
@@ -11748,7 +11749,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
+    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;

@@ -58,7 +58,8 @@ struct sliver {
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
-  // Elements that are read next: a wide tile asks for so many cache lines of them every ahead_steps steps.
+  // Elements that are read next, for the tile of row_begin; for others as much further on as their rows are. A wide tile asks for
+  // so many cache lines of them every ahead_steps steps.
   const T* ahead = nullptr;
   std::size_t ahead_lines = 0;
   // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array

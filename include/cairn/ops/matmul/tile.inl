@@ -40,7 +40,7 @@ struct CAIRN_TILE {
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
-    const T* ahead = s.ahead + (row - s.row_begin) * a_row;
+    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
       std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
       const bool first = done == 0;
