@@ -17,9 +17,15 @@ bool bench_products(const request& asked) {
     for (const auto& [m, n, k] : sizes) {
       const bool first = form[0] == 'f';
       const bool second = form[0] == 's';
-      std::vector<float> a(m * k), b(k * n), c(m * n);
-      fill_normal(std::span<float>(a), random_key{.seed = 1, .position = 0});
-      fill_normal(std::span<float>(b), random_key{.seed = 1, .position = 1});
+      // As a network has them, and as PyTorch does: at the beginning of a cache line.
+      auto a_memory = device.allocate(m * k * sizeof(float));
+      auto b_memory = device.allocate(k * n * sizeof(float));
+      auto c_memory = device.allocate(m * n * sizeof(float));
+      const std::span a{reinterpret_cast<float*>(a_memory.data()), m * k};
+      const std::span b{reinterpret_cast<float*>(b_memory.data()), k * n};
+      const std::span c{reinterpret_cast<float*>(c_memory.data()), m * n};
+      fill_normal(a, random_key{.seed = 1, .position = 0});
+      fill_normal(b, random_key{.seed = 1, .position = 1});
       const matrix<const float> left{a.data(), first ? k : m, first ? m : k, first ? m : k};
       const matrix<const float> right{b.data(), second ? n : k, second ? k : n, second ? k : n};
       const transpose which = first ? transpose::first : second ? transpose::second : transpose::none;
