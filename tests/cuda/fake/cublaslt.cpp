@@ -88,6 +88,7 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
 } // namespace
 
 #define ENTER()                                                                                                                  \
+  const std::lock_guard lock(fake::now().only_one);                                                                              \
   if (const int code = fake::entered(__func__); code != 0) return static_cast<cublasStatus_t>(code)
 
 extern "C" {
@@ -192,7 +193,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   const auto later = [&]<class T>(T) {
     const T factor = *static_cast<const T*>(beta);
     if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
-    fake::put(stream, [=] {
+    const std::uint64_t k = p.how.transposes_a == CUBLAS_OP_T ? p.a.rows : p.a.columns;
+    fake::put(stream, fake::time_of_product(p.d.rows, p.d.columns, k), [=] {
       multiply(p, static_cast<const T*>(a), static_cast<const T*>(b), factor, static_cast<const T*>(c), static_cast<T*>(to));
     });
     return CUBLAS_STATUS_SUCCESS;

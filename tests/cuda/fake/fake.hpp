@@ -7,7 +7,9 @@
 //     those that the streams and their events allow.
 //   * Kernels are function objects that a C++ compiler has read (device/cuda/launch.cuh), their blocks run forwards or backwards.
 //   * A call can be told to fail, with any code.
-// It is stricter than a GPU in what is forbidden, and says nothing of speed.
+//   * Time is reckoned and not measured: each piece of work takes as long as the functions below say, a stream has a clock that it
+//     moves on, an event takes the clock of its stream along to those that wait for it, and to the host where that asks.
+// It is stricter than a GPU in what is forbidden. Several threads may use it.
 #pragma once
 
 #include <cstddef>
@@ -45,5 +47,12 @@ void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked = false);
 
 // Blocks of memory of the device that are in use.
 std::size_t blocks();
+
+// Nanoseconds that work takes: of so many threads, of a product (m, k) x (k, n), of a copy or a memset.
+constexpr std::uint64_t time_of_launch(std::size_t threads) { return 1000 + threads; }
+constexpr std::uint64_t time_of_product(std::size_t m, std::size_t n, std::size_t k) { return 2000 + m * n * k; }
+constexpr std::uint64_t time_of_copy(std::size_t bytes) { return 3000 + bytes; }
+// The clock of the stream that is the furthest, in nanoseconds since reset(), when all that was put there is done.
+std::uint64_t clock();
 
 } // namespace fake

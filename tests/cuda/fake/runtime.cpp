@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +21,21 @@
 
 namespace fake {
 
+namespace {
+
+// What a thread of the host has waited for is over before what it does next begins.
+thread_local std::uint64_t time_of_host = 0;
+
+void stamp(std::size_t queue, const std::shared_ptr<std::uint64_t>& at) {
+  now().order.put(queue, [=](cairn::cpu::queue&) { *at = now().clocks[queue]; });
+}
+void wait_for(std::size_t queue, const std::shared_ptr<std::uint64_t>& at) {
+  now().order.put(queue, [=](cairn::cpu::queue&) { now().clocks[queue] = std::max(now().clocks[queue], *at); });
+}
+event& of(cudaEvent_t e) { return *reinterpret_cast<event*>(e); }
+
+} // namespace
+
 state& now() {
   static state only;
   return only;
@@ -29,9 +48,21 @@ std::size_t calls(const std::string& function) { return now().calls[function]; }
 void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked) {
   (only_when_checked ? now().unchecked : now().refused).insert(epilogue);
 }
-void fail(const std::string& function, std::size_t call, int code) { now().failures[function] = {call, code}; }
+void fail(const std::string& function, std::size_t call, int code) {
+  const std::lock_guard lock(now().only_one);
+  now().failures[function] = {call, code};
+}
+std::uint64_t clock() {
+  const std::lock_guard lock(now().only_one);
+  while (now().order.run_one()) {
+  }
+  std::uint64_t latest = 0;
+  for (const auto& [queue, time] : now().clocks) latest = std::max(latest, time);
+  return latest;
+}
 void reset(std::uint64_t seed) {
   state& s = now();
+  const std::lock_guard lock(s.only_one);
   while (s.order.run_one()) {
   }
   s.counted = {};
@@ -40,6 +71,8 @@ void reset(std::uint64_t seed) {
   s.refused.clear();
   s.unchecked.clear();
   s.gpus = 2;
+  s.clocks.clear();
+  time_of_host = 0;
   s.order.seed(seed);
 }
 
@@ -64,10 +97,13 @@ bool state::owns(const void* at) const {
 }
 
 // Work of a stream, during which its memory can be read.
-void put(cudaStream_t stream, std::function<void()> work) {
+void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work) {
   state& s = now();
   if (stream == nullptr) ++s.counted.default_stream;
-  s.order.put(s.queue_of(stream), [work = std::move(work)](cairn::cpu::queue&) {
+  const std::size_t queue = s.queue_of(stream);
+  s.order.put(queue, [=, asked = time_of_host, work = std::move(work)](cairn::cpu::queue&) {
+    std::uint64_t& clock = now().clocks[queue];
+    clock = std::max(clock, asked) + nanoseconds;
     now().open(true);
     work();
     now().open(false);
@@ -76,9 +112,10 @@ void put(cudaStream_t stream, std::function<void()> work) {
 
 } // namespace fake
 
-using fake::entered, fake::now;
+using fake::entered, fake::now, fake::of;
 
 #define ENTER()                                                                                                                  \
+  const std::lock_guard lock(now().only_one);                                                                                    \
   if (const int code = entered(__func__); code != 0) return static_cast<cudaError_t>(code)
 
 extern "C" {
@@ -152,42 +189,60 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ENTER();
   ++now().counted.waits;
-  now().order.run_until(now().order.record(now().queue_of(stream)));
+  const std::size_t queue = now().queue_of(stream);
+  now().order.run_until(now().order.record(queue));
+  fake::time_of_host = std::max(fake::time_of_host, now().clocks[queue]);
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
   ENTER();
-  now().order.wait(now().queue_of(stream), *reinterpret_cast<apart::event*>(e));
+  const std::size_t queue = now().queue_of(stream);
+  now().order.wait(queue, of(e).place);
+  if (of(e).time != nullptr) fake::wait_for(queue, of(e).time);
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned flags) {
   ENTER();
   ++now().counted.made;
-  *e = reinterpret_cast<cudaEvent_t>(new apart::event{});
+  *e = reinterpret_cast<cudaEvent_t>(new fake::event{{}, {}, (flags & cudaEventDisableTiming) == 0});
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
   ENTER();
-  delete reinterpret_cast<apart::event*>(e);
+  delete &of(e);
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   ENTER();
   if (stream == nullptr) ++now().counted.default_stream;
-  *reinterpret_cast<apart::event*>(e) = now().order.record(now().queue_of(stream));
+  const std::size_t queue = now().queue_of(stream);
+  of(e).time = std::make_shared<std::uint64_t>();
+  fake::stamp(queue, of(e).time);
+  of(e).place = now().order.record(queue);
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
   now().order.run_some();
-  return now().order.is_over(*reinterpret_cast<apart::event*>(e)) ? cudaSuccess : cudaErrorNotReady;
+  if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
+  if (of(e).time != nullptr) fake::time_of_host = std::max(fake::time_of_host, *of(e).time);
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  ENTER();
+  for (const cudaEvent_t e : {from, to}) {
+    if (!of(e).is_timed || of(e).time == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
+  }
+  *milliseconds = static_cast<float>((static_cast<double>(*of(to).time) - static_cast<double>(*of(from).time)) * 1e-6);
+  return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   ENTER();
   if (!now().owns(to)) return cudaErrorInvalidValue;
-  fake::put(stream, [=] { std::memset(to, value, bytes); });
+  fake::put(stream, fake::time_of_copy(bytes), [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
@@ -196,7 +251,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;
-  fake::put(stream, [=] { std::memcpy(to, from, bytes); });
+  fake::put(stream, fake::time_of_copy(bytes), [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
@@ -205,7 +260,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
   ++now().counted.copies;
   if (kind != cudaMemcpyDeviceToDevice || !now().owns(to) || !now().owns(from)) return cudaErrorInvalidValue;
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
-  fake::put(stream, [=] {
+  fake::put(stream, fake::time_of_copy(width * height), [=] {
     for (std::size_t row = 0; row < height; ++row)
       std::memcpy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width);
   });
@@ -223,7 +278,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kerne
   std::vector<std::byte> given(made.bytes);
   std::memcpy(given.data(), arguments[0], made.bytes);
   const bool backwards = now().counted.launches % 2 == 0;
-  fake::put(how->stream, [=, &made] { made.run(given.data(), blocks, backwards); });
+  fake::put(how->stream, fake::time_of_launch(blocks * threads), [=, &made] { made.run(given.data(), blocks, backwards); });
   return cudaSuccess;
 }
 

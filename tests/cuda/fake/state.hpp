@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -19,13 +21,22 @@ struct failure {
   int code = 0;
 };
 
+// A place in a stream, and its clock there once the stream has reached it.
+struct event {
+  apart::event place;
+  std::shared_ptr<std::uint64_t> time; // null: it was not recorded
+  bool is_timed = false;
+};
+
 struct state {
+  std::recursive_mutex only_one; // call at a time, whatever it does
   counts counted;
   std::map<std::string, std::size_t> calls;
   std::map<std::string, failure> failures;
   std::set<cublasLtEpilogue_t> refused, unchecked;
   std::map<std::byte*, std::size_t> memory; // whole pages
   apart::schedule order{1};                 // the streams of all devices
+  std::map<std::size_t, std::uint64_t> clocks; // of each stream
   int gpus = 2;
 
   void open(bool readable) const;
@@ -41,7 +52,7 @@ state& now();
 
 // Counts a call; the code that it has to fail with, or 0.
 int entered(const char* function);
-// `work` is done when the stream gets there.
-void put(cudaStream_t stream, std::function<void()> work);
+// `work` is done when the stream gets there, and takes so many nanoseconds.
+void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work);
 
 } // namespace fake
