@@ -53,6 +53,7 @@
 #include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
 #include <cairn/device/huge_pages.hpp>      // what large blocks ask the kernel for
 #include <cairn/device/instruction_set.hpp> // what this processor can do
+#include <cairn/device/wait_on_host.hpp>    // the one wait for a device, with a deadline
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a number of some bytes
@@ -172,6 +173,7 @@
 #include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
 #include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
+#include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot reach
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp> // AdaptiveAvgPool2d<Height, Width>
 #include <cairn/layer/avg_pool2d.hpp>          // AvgPool2d<Kernel>
@@ -289,7 +291,6 @@
 #include <cairn/train/training_step.hpp>        // how a trainer makes its steps
 #include <cairn/train/updates.hpp>              // an optimizer at work on the flat buffer
 #include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
-#include <cairn/train/wait_on_host.hpp>         // the one wait for a device, with a deadline
 #include <cairn/train/weights_on_host.hpp>      // parameters by name, where the host may use them
 #include <cairn/train/working_copy.hpp>         // parameters, inputs and outputs between float and 16 bits
 #include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/device/cpu.hpp>
 
 namespace cairn::detail {
 
@@ -13,11 +14,11 @@ concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all
 template <class C, class Queue>
 concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
 
-// Is it made for the memory of the host, and this device has its own?
+// Does it add up in the host's memory, and this device has its own? Then its spans go through the host (comm/through_host.hpp).
 template <class C, class Queue>
-constexpr bool works_on_the_host() {
+constexpr bool adds_up_on_host() {
   if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
-  else return takes_spans_of<C, queue_of_any_device, float>;
+  else return takes_spans_of<C, cpu::queue, float>;
 }
 
 // How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
@@ -25,12 +26,14 @@ template <class C, class Queue>
 constexpr int communicator_steps() {
   if constexpr (!names_itself<C>) return 0;
   else if constexpr (!knows_its_rank<C>) return 1;
-  else if constexpr (works_on_the_host<C, Queue>()) return 2;
-  else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 3;
-  else if constexpr (!takes_bytes<C, Queue>) return 4;
-  else if constexpr (!communicator<C, Queue>) return 5;
-  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 6;
-  else return 7;
+  else if constexpr (adds_up_on_host<C, Queue>()) {
+    constexpr int there = communicator_steps<C, cpu::queue>();
+    return there == 6 && !exchanges_bytes<C> ? 5 : there;
+  } else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 2;
+  else if constexpr (!takes_bytes<C, Queue>) return 3;
+  else if constexpr (!communicator<C, Queue>) return 4;
+  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 5;
+  else return 6;
 }
 
 struct communicator_message {
@@ -42,21 +45,18 @@ struct communicator_message {
     static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
                                        "int rank() const and int size() const; see checked_communicator<type, queue>");
     static_assert(Checked::steps != 2,
-                  "ddp: this communicator adds up in the host's memory, and the host cannot reach the memory of this device; "
-                  "take one that is made for the device; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 3,
                   "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
                   "called as all_reduce(queue, std::span<T>) for float and for double; see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 4,
+    static_assert(Checked::steps != 3,
                   "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
                   "called as broadcast(queue, std::span<std::byte>, int root); see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 5,
+    static_assert(Checked::steps != 4,
                   "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
                   "type with a default constructor and void wait(queue); see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 6,
+    static_assert(Checked::steps != 5,
                   "ddp: this communicator has no exchange, and cannot broadcast from the host's memory instead, which this "
                   "device does not share; write void exchange(std::span<const std::byte> own, std::span<std::byte> all), which "
                   "gives every rank the bytes of all; see checked_communicator<type, queue>");
@@ -68,7 +68,7 @@ struct communicator_message {
 template <class C, class Queue = queue_of_any_device>
 struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();
-  static constexpr bool is_right = steps == 7;
+  static constexpr bool is_right = steps == 6;
 };
 
 } // namespace cairn::detail

@@ -26,7 +26,7 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/staging_slots.hpp>
-#include <cairn/train/wait_on_host.hpp>
+#include <cairn/device/wait_on_host.hpp>
 #include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 

@@ -13,8 +13,10 @@
 
 #include <cairn/comm/exchange.hpp>
 #include <cairn/comm/loopback.hpp>
+#include <cairn/comm/through_host.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/device/wait_on_host.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/solved_step.hpp>
@@ -35,7 +37,6 @@
 #include <cairn/train/taken_loss.hpp>
 #include <cairn/train/training_options.hpp>
 #include <cairn/train/updates.hpp>
-#include <cairn/train/wait_on_host.hpp>
 
 namespace cairn::detail {
 
@@ -93,14 +94,30 @@ protected:
     else return {};
   }
   using base::replica_;
-  using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+  // As this device's queues can be given to it.
+  using comm_type = typename communicator_on<communicator_type, Device>::type;
+  static constexpr bool through = !std::is_same_v<comm_type, communicator_type>;
+  using flat_gradients = step_gradients<plan, buckets, comm_type, sum, Device>;
   struct no_sums { // every rank has its own
-    static constexpr std::size_t bytes = 0, most_bytes = 0;
-    no_sums(Device&, communicator_type&, const program<T, queue>&) {}
+    static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
+    no_sums(Device&, comm_type&, const program<T, queue>&) {}
     const sums_of_layers* begin(summed_run) { return nullptr; }
   };
   using sums_type =
-      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, communicator_type, T, Device>>, type_of<no_sums>>::type;
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_sums>>::type;
+
+  struct nothing_through {};
+  using through_type = std::conditional_t<through, comm_type, nothing_through>;
+  // Room for the calls of a step, and for one that sends all that a rank has.
+  through_type make_through() {
+    if constexpr (!through) return {};
+    else {
+      const std::size_t step =
+          (flat_gradients::facts_of(ranks_of(comm_)) + plan::parameter_block) * sizeof(sum) + sums_type::bytes;
+      const std::size_t calls = buckets.size() + 2 + sums_type::calls;
+      return comm_type(replica_.device(), *comm_, calls, std::max(step, plan::state_block * sizeof(sum)), options_.deadline);
+    }
+  }
 
   using base::is_apart;
   using typename base::replica_type;
@@ -108,7 +125,8 @@ protected:
   trained_replica(held_device<Device> device, communicator_type* comm, Optimizer optimizer, options given)
       : base(std::move(device), seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
-        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
+        comm_(comm), options_(std::move(given)), through_(make_through()),
+        updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), this->comm(),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
@@ -192,8 +210,9 @@ protected:
   static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
   queue& compute() { return replica_.device().compute(); }
 
-  communicator_type& comm() {
-    if constexpr (distribution::distributed) return *comm_;
+  comm_type& comm() {
+    if constexpr (through) return through_;
+    else if constexpr (distribution::distributed) return *comm_;
     else return alone_;
   }
 
@@ -306,6 +325,7 @@ protected:
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback::rank> alone_{};
   options options_;
+  through_type through_;
   program<T, queue> code_ = program_of<plan, T, queue>;
   updates<Optimizer, sum, Device> updates_;
   typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update

@@ -13,7 +13,7 @@
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
-#include <cairn/train/wait_on_host.hpp>
+#include <cairn/device/wait_on_host.hpp>
 
 namespace cairn {
 

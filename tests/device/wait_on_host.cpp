@@ -2,7 +2,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include <cairn/train/wait_on_host.hpp>
+#include <cairn/device/wait_on_host.hpp>
 #include <doctest/doctest.h>
 
 namespace wait_on_host_tests {
