@@ -169,6 +169,7 @@
 #include <cairn/comm/launch_variables.hpp>     // what launchers tell of a process
 #include <cairn/comm/lent_memory.hpp>          // memory of a communicator, in which spans are summed
 #include <cairn/comm/loopback.hpp>             // one rank alone
+#include <cairn/comm/numbered_call.hpp>        // a pending, known to its communicator by a number
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it
 #include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
@@ -247,6 +248,7 @@
 #include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
 #include <cairn/train/device_bytes.hpp>         // all bytes of a trainer on its device, as a constant
 #include <cairn/train/early_stopping.hpp>       // a callback of fit that stops when a metric no longer improves
+#include <cairn/train/element_loss.hpp>         // what losses over single elements have in common
 #include <cairn/train/fit.hpp>                  // epochs, validation, callbacks: training as people know it
 #include <cairn/train/fit_run.hpp>              // a run of fit as its callbacks see it
 #include <cairn/train/handshake.hpp>            // ranks that differ refuse to start

@@ -5801,6 +5801,37 @@ inline instruction_set widest_instruction_set() {
 
 } // namespace cairn::detail
 
+// cairn/device/wait_on_host.hpp
+
+namespace cairn::detail {
+
+// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
+// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
+template <class Queue, class Event, class Check>
+void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
+  if (queue.reached(event)) return;
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begun = clock::now();
+  while (!queue.reached(event)) {
+    check();
+    if (clock::now() - begun > deadline)
+      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
+                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
+    std::this_thread::yield();
+  }
+}
+
+// Where nothing else says how long a wait may last.
+inline constexpr std::chrono::milliseconds longest_wait{600'000};
+
+// Comes back when all that was put on the queue is done.
+template <class Queue>
+void finish_on_host(Queue& queue) {
+  wait_on_host(queue, queue.record(), longest_wait, [] {});
+}
+
+} // namespace cairn::detail
+
 // cairn/data/checksum.hpp
 
 namespace cairn::detail {
@@ -16550,11 +16581,11 @@ concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all
 template <class C, class Queue>
 concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
 
-// Is it made for the memory of the host, and this device has its own?
+// Does it add up in the host's memory, and this device has its own? Then its spans go through the host (comm/through_host.hpp).
 template <class C, class Queue>
-constexpr bool works_on_the_host() {
+constexpr bool adds_up_on_host() {
   if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
-  else return takes_spans_of<C, queue_of_any_device, float>;
+  else return takes_spans_of<C, cpu::queue, float>;
 }
 
 // How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
@@ -16562,12 +16593,14 @@ template <class C, class Queue>
 constexpr int communicator_steps() {
   if constexpr (!names_itself<C>) return 0;
   else if constexpr (!knows_its_rank<C>) return 1;
-  else if constexpr (works_on_the_host<C, Queue>()) return 2;
-  else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 3;
-  else if constexpr (!takes_bytes<C, Queue>) return 4;
-  else if constexpr (!communicator<C, Queue>) return 5;
-  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 6;
-  else return 7;
+  else if constexpr (adds_up_on_host<C, Queue>()) {
+    constexpr int there = communicator_steps<C, cpu::queue>();
+    return there == 6 && !exchanges_bytes<C> ? 5 : there;
+  } else if constexpr (!takes_spans_of<C, Queue, float> || !takes_spans_of<C, Queue, double>) return 2;
+  else if constexpr (!takes_bytes<C, Queue>) return 3;
+  else if constexpr (!communicator<C, Queue>) return 4;
+  else if constexpr (!queue_shares_memory<Queue> && !exchanges_bytes<C>) return 5;
+  else return 6;
 }
 
 struct communicator_message {
@@ -16579,21 +16612,18 @@ struct communicator_message {
     static_assert(Checked::steps != 1, "ddp: rank or size of this communicator is missing or has another signature, expected "
                                        "int rank() const and int size() const; see checked_communicator<type, queue>");
     static_assert(Checked::steps != 2,
-                  "ddp: this communicator adds up in the host's memory, and the host cannot reach the memory of this device; "
-                  "take one that is made for the device; see checked_communicator<type, queue>");
-    static_assert(Checked::steps != 3,
                   "ddp: all_reduce of this communicator is missing or has another signature, expected one that can be "
                   "called as all_reduce(queue, std::span<T>) for float and for double; see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 4,
+    static_assert(Checked::steps != 3,
                   "ddp: broadcast of this communicator is missing or has another signature, expected one that can be "
                   "called as broadcast(queue, std::span<std::byte>, int root); see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 5,
+    static_assert(Checked::steps != 4,
                   "ddp: what all_reduce or broadcast of this communicator returns is no pending, expected a movable "
                   "type with a default constructor and void wait(queue); see "
                   "checked_communicator<type, queue>");
-    static_assert(Checked::steps != 6,
+    static_assert(Checked::steps != 5,
                   "ddp: this communicator has no exchange, and cannot broadcast from the host's memory instead, which this "
                   "device does not share; write void exchange(std::span<const std::byte> own, std::span<std::byte> all), which "
                   "gives every rank the bytes of all; see checked_communicator<type, queue>");
@@ -16605,7 +16635,7 @@ struct communicator_message {
 template <class C, class Queue = queue_of_any_device>
 struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();
-  static constexpr bool is_right = steps == 7;
+  static constexpr bool is_right = steps == 6;
 };
 
 } // namespace cairn::detail
@@ -17618,6 +17648,51 @@ public:
 
 } // namespace cairn
 
+// cairn/comm/numbered_call.hpp
+
+namespace cairn::detail {
+
+// A pending: a call of a communicator that its owner knows by a number. The owner has
+//   void wait(call) or void wait(call, queue)   blocks until the sum is there, and throws if there will be none
+//   bool over(call) const                       whether the sum is there already
+//   void drop(call)                             an exception destroys the pending unwaited: nobody may touch its span any more
+//   bool failed() const                         whether calls have failed, so that none needs to be waited for
+template <class Owner>
+class [[nodiscard]] numbered_call {
+public:
+  numbered_call() = default;
+  numbered_call(Owner& owner, std::uint64_t call) : owner_(&owner), call_(call) {}
+  numbered_call(numbered_call&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), call_(other.call_) {}
+  numbered_call& operator=(numbered_call&& other) noexcept {
+    const numbered_call replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    owner_ = std::exchange(other.owner_, nullptr);
+    call_ = other.call_;
+    return *this;
+  }
+  ~numbered_call() {
+    if (owner_ == nullptr) return;
+    assert((owner_->failed() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
+    owner_->drop(call_);
+  }
+
+  // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
+  template <class Queue>
+  void wait(Queue& queue) {
+    Owner* const owner = std::exchange(owner_, nullptr);
+    if (owner == nullptr) return;
+    if constexpr (requires { owner->wait(call_, queue); }) owner->wait(call_, queue);
+    else owner->wait(call_);
+  }
+  // Whether wait would not block.
+  bool over() const { return owner_ == nullptr || owner_->over(call_); }
+
+private:
+  Owner* owner_ = nullptr;
+  std::uint64_t call_ = 0;
+};
+
+} // namespace cairn::detail
+
 // cairn/comm/thread_group.hpp
 
 namespace cairn::detail {
@@ -18013,42 +18088,9 @@ class thread_rank {
 public:
   static constexpr std::string_view name = "threads";
 
-  // A pending. When an exception destroys it unwaited, it stops the calls of all ranks, so that none of them
-  // touches a span that is about to be freed.
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
-    ticket& operator=(ticket&& other) noexcept {
-      ticket replaced(std::move(*this));
-      group_ = std::exchange(other.group_, nullptr);
-      rank_ = other.rank_;
-      call_ = other.call_;
-      return *this;
-    }
-    ~ticket() {
-      if (group_ == nullptr) return;
-      assert((group_->halted() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
-      group_->drop(rank_, call_);
-    }
-
-    // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
-    template <class Queue>
-    void wait(Queue&) {
-      if (thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
-    }
-
-    // Whether the sum is there already, or nothing is waited for.
-    bool over() const { return group_ == nullptr || group_->over(call_); }
-
-  private:
-    friend class thread_rank;
-    ticket(thread_group& group, int rank, std::uint64_t call) : group_(&group), rank_(rank), call_(call) {}
-
-    thread_group* group_ = nullptr;
-    int rank_ = 0;
-    std::uint64_t call_ = 0;
-  };
+  // When an exception destroys one unwaited, it stops the calls of all ranks, so that none of them touches a span that is about
+  // to be freed.
+  using ticket = numbered_call<thread_rank>;
 
   thread_rank(const thread_rank&) = delete;
   thread_rank& operator=(const thread_rank&) = delete;
@@ -18093,9 +18135,14 @@ public:
 
 private:
   friend class cairn::threads;
+  friend ticket;
   thread_rank(thread_group& group, int rank) : group_(group), rank_(rank) {}
 
-  ticket start(const rank_call& asked) { return ticket(group_, rank_, group_.start(rank_, asked)); }
+  ticket start(const rank_call& asked) { return {*this, group_.start(rank_, asked)}; }
+  void wait(std::uint64_t call) { group_.wait(rank_, call); }
+  bool over(std::uint64_t call) const { return group_.over(call); }
+  void drop(std::uint64_t call) { group_.drop(rank_, call); }
+  bool failed() const { return group_.halted(); }
 
   thread_group& group_;
   int rank_;
@@ -18516,6 +18563,210 @@ public:
 private:
   bool is_ours_ = false;
   struct sigaction before_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/through_host.hpp
+
+namespace cairn::detail {
+
+// A communicator for a device whose memory the host cannot reach, made of one that adds up in the host's memory: a span is
+// downloaded, summed there, and uploaded. Its bits and its deadlines are those of the communicator within.
+//
+// The download is put on transfers(), behind the span's place in the caller's queue: while it is copied, and while it is
+// summed, the device goes on with what its queues hold. Nothing but the program's own thread moves calls on, whenever it makes a
+// call here: one is given to the communicator within when its bytes have arrived, in the order in which the calls were
+// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would wait
+// for a core that the ranks' own threads need; and a callback in the queue, which stops the device while the host adds up.)
+//
+// All that is on its way at a time lies in memory that is set aside here. It is used anew when nothing is on its way.
+template <class Inner, class Device>
+class through_host {
+public:
+  using queue = typename Device::queue;
+  static constexpr std::string_view name = Inner::name;
+
+  using ticket = numbered_call<through_host>;
+
+  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device lasts no longer than the deadline.
+  through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
+      : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
+        staged_(device.staging(room_)) {
+    if (inner.size() > 1) calls_.reserve(calls);
+  }
+  through_host(const through_host&) = delete;
+  through_host& operator=(const through_host&) = delete;
+  ~through_host() { // the memory must not go before the copies are over; what failed was told where it was asked for
+    try {
+      wait_until_free([] {});
+    } catch (...) {
+    }
+  }
+
+  int rank() const { return inner_.rank(); }
+  int size() const { return inner_.size(); }
+  std::string_view called() const { return name_of_communicator(inner_); }
+
+  ticket all_reduce(queue& from, std::span<float> span) { return begin<float>(from, std::as_writable_bytes(span)); }
+  ticket all_reduce(queue& from, std::span<double> span) { return begin<double>(from, std::as_writable_bytes(span)); }
+  ticket broadcast(queue& from, std::span<std::byte> bytes, int root) { return begin<std::byte>(from, bytes, root); }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { inner_.exchange(own, all); }
+  void check() { tell_check(inner_); }
+  void reserve(std::size_t bytes) { tell_reserve(inner_, bytes); }
+  void recover()
+    requires requires(Inner& inner) { inner.recover(); }
+  {
+    inner_.recover();
+    open_ = 0;
+    given_up_ = false;
+  }
+
+private:
+  friend ticket;
+
+  // What the communicator within returns for each kind of call. Those that were not made are empty.
+  struct pendings {
+    pending_of<Inner, float, cpu::queue> floats{};
+    pending_of<Inner, double, cpu::queue> doubles{};
+    decltype(std::declval<Inner&>().broadcast(std::declval<cpu::queue&>(), std::span<std::byte>{}, 0)) bytes{};
+  };
+  struct call {
+    std::span<std::byte> there; // on the device
+    std::byte* here;            // in the host's memory
+    void (*send)(through_host&, call&);
+    int root;
+    typename Device::event arrived; // here
+    pendings sum;
+  };
+
+  template <class T>
+  static void send(through_host& self, call& c) {
+    if constexpr (std::is_same_v<T, std::byte>) {
+      static_cast<void>(c.sum.bytes = self.inner_.broadcast(self.host_, {c.here, c.there.size()}, c.root));
+    } else {
+      const std::span<T> numbers{reinterpret_cast<T*>(c.here), c.there.size() / sizeof(T)};
+      if constexpr (std::is_same_v<T, float>) static_cast<void>(c.sum.floats = self.inner_.all_reduce(self.host_, numbers));
+      else static_cast<void>(c.sum.doubles = self.inner_.all_reduce(self.host_, numbers));
+    }
+  }
+
+  template <class T>
+  ticket begin(queue& from, std::span<std::byte> there, int root = 0) {
+    if (size() == 1) return {};
+    if (given_up_)
+      throw rank_lost(std::string(name) +
+                      ": expected recover() on all ranks first, as this rank gave up a call before it was made");
+    if (open_ == 0) {
+      wait_until_free([this] { check(); });
+      calls_.clear();
+      used_ = sent_ = 0;
+    }
+    const std::size_t needed = align_up(there.size());
+    if (calls_.size() == calls_.capacity() || room_ - used_ < needed)
+      throw input_error(std::string(name) + ": expected at most " + std::to_string(calls_.capacity()) + " calls and " +
+                        std::to_string(room_) + " bytes on their way through the host's memory at a time, found more; wait for " +
+                        "some of them first");
+    std::byte* const here = staged_.data() + used_;
+    queue& copies = device_.transfers();
+    copies.wait(from.record());
+    download(copies, there.size(), here, static_cast<const std::byte*>(there.data()));
+    copied_ = copies.record();
+    calls_.push_back({there, here, &send<T>, root, copied_, {}});
+    used_ += needed;
+    ++open_;
+    const std::size_t own = calls_.size() - 1;
+    try {
+      move_on();
+    } catch (...) { // there will be no ticket of this call
+      drop(own);
+      throw;
+    }
+    return {*this, own};
+  }
+
+  // Gives those whose bytes have arrived to the communicator within.
+  void move_on() {
+    while (sent_ < calls_.size() && device_.transfers().reached(calls_[sent_].arrived)) send_next();
+  }
+  void send_next() {
+    call& next = calls_[sent_++];
+    next.send(*this, next);
+  }
+  void wait_for(queue& line, const typename Device::event& event) {
+    wait_on_host(line, event, deadline_, [this] { check(); });
+  }
+  template <class Check>
+  void wait_until_free(const Check& check) {
+    wait_on_host(device_.transfers(), copied_, deadline_, check);
+    wait_on_host(device_.compute(), uploaded_, deadline_, check);
+  }
+
+  void wait(std::uint64_t k, queue& to) {
+    const struct closing {
+      through_host& self;
+      std::size_t call;
+      ~closing() { self.drop(call); }
+    } here{*this, k};
+    while (sent_ <= k) {
+      wait_for(device_.transfers(), calls_[sent_].arrived);
+      send_next();
+    }
+    call& own = calls_[k];
+    if constexpr (checks_calls<Inner>) { // others arrive while this one is summed
+      const auto late = std::chrono::steady_clock::now() + deadline_;
+      while (sent_ < calls_.size() && !is_over(own.sum) && std::chrono::steady_clock::now() < late) {
+        move_on();
+        check();
+        std::this_thread::yield();
+      }
+    }
+    own.sum.floats.wait(host_);
+    own.sum.doubles.wait(host_);
+    own.sum.bytes.wait(host_);
+    upload(to, own.there.size(), own.there.data(), static_cast<const std::byte*>(own.here));
+    uploaded_ = to.record();
+  }
+  bool over(std::uint64_t k) {
+    move_on();
+    return k < sent_ && is_over(calls_[k].sum);
+  }
+  static bool is_over(const pendings& p) {
+    if constexpr (requires { p.floats.over(), p.doubles.over(), p.bytes.over(); })
+      return p.floats.over() && p.doubles.over() && p.bytes.over();
+    else return false;
+  }
+  bool failed() const { return false; }
+  // Nothing waits for the call any more: it is over, or an exception is on its way out. One that was not made is missing on the
+  // other ranks.
+  void drop(std::uint64_t k) noexcept {
+    --open_;
+    given_up_ = given_up_ || k >= sent_;
+    const pendings unwaited(std::move(calls_[k].sum));
+  }
+
+  Device& device_;
+  Inner& inner_;
+  std::chrono::milliseconds deadline_;
+  cpu::queue host_{1};
+  std::size_t room_, used_ = 0;
+  typename Device::host_memory staged_;
+  typename Device::event copied_{}, uploaded_{}; // the last
+  std::vector<call> calls_{};                    // since nothing was on its way
+  std::size_t open_ = 0;                         // so many of them are not waited for
+  std::size_t sent_ = 0;                         // so many were given to the communicator within
+  bool given_up_ = false;                        // one that was not
+};
+
+// C, or what stands around it for a device whose memory it cannot reach.
+template <class C, class Device, bool Through = adds_up_on_host<C, typename Device::queue>()>
+struct communicator_on {
+  using type = C;
+};
+template <class C, class Device>
+struct communicator_on<C, Device, true> {
+  using type = through_host<C, Device>;
 };
 
 } // namespace cairn::detail
@@ -25321,37 +25572,6 @@ static_assert(optimizer<AdamW>);
 
 } // namespace cairn
 
-// cairn/train/wait_on_host.hpp
-
-namespace cairn::detail {
-
-// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
-// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
-template <class Queue, class Event, class Check>
-void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
-  if (queue.reached(event)) return;
-  using clock = std::chrono::steady_clock;
-  const clock::time_point begun = clock::now();
-  while (!queue.reached(event)) {
-    check();
-    if (clock::now() - begun > deadline)
-      throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
-                           " ms, found it still going on; give the trainer a longer deadline if steps are that long");
-    std::this_thread::yield();
-  }
-}
-
-// Where nothing else says how long a wait may last.
-inline constexpr std::chrono::milliseconds longest_wait{600'000};
-
-// Comes back when all that was put on the queue is done.
-template <class Queue>
-void finish_on_host(Queue& queue) {
-  wait_on_host(queue, queue.record(), longest_wait, [] {});
-}
-
-} // namespace cairn::detail
-
 // cairn/train/host_copy.hpp
 
 namespace cairn::detail {
@@ -26057,22 +26277,37 @@ concept loss = std::copyable<L> && std::default_initializable<L> && requires(con
 
 } // namespace cairn
 
-// cairn/train/bce_with_logits_loss.hpp
+// cairn/train/element_loss.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
-// -t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
-// rows, as torch.nn.BCEWithLogitsLoss.
-struct BCEWithLogitsLoss {
+// A loss that is a mean over all elements of all rows: each has a target of its own.
+struct element_loss {
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
   static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
+protected:
+  template <floating_element T>
+  static std::size_t elements(const loss_call<T, accumulated<T>>& call) {
+    return call.rows * call.output_shape->size();
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/bce_with_logits_loss.hpp
+
+namespace cairn {
+
+// -t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
+// rows, as torch.nn.BCEWithLogitsLoss.
+struct BCEWithLogitsLoss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    bce_with_logits(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+    bce_with_logits(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
   }
 };
 
@@ -28193,6 +28428,7 @@ class rank_sums {
 public:
   using queue = typename Device::queue;
   static constexpr std::size_t bytes = layers::elements * sizeof(double);
+  static constexpr std::size_t calls = layers::calls; // in a step
   static constexpr std::size_t most_bytes = [] { // that leave in one call
     std::size_t most = 0;
     for (std::size_t k = 0; k < layers::count; ++k)
@@ -28925,14 +29161,30 @@ protected:
     else return {};
   }
   using base::replica_;
-  using flat_gradients = step_gradients<plan, buckets, communicator_type, sum, Device>;
+  // As this device's queues can be given to it.
+  using comm_type = typename communicator_on<communicator_type, Device>::type;
+  static constexpr bool through = !std::is_same_v<comm_type, communicator_type>;
+  using flat_gradients = step_gradients<plan, buckets, comm_type, sum, Device>;
   struct no_sums { // every rank has its own
-    static constexpr std::size_t bytes = 0, most_bytes = 0;
-    no_sums(Device&, communicator_type&, const program<T, queue>&) {}
+    static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
+    no_sums(Device&, comm_type&, const program<T, queue>&) {}
     const sums_of_layers* begin(summed_run) { return nullptr; }
   };
   using sums_type =
-      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, communicator_type, T, Device>>, type_of<no_sums>>::type;
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_sums>>::type;
+
+  struct nothing_through {};
+  using through_type = std::conditional_t<through, comm_type, nothing_through>;
+  // Room for the calls of a step, and for one that sends all that a rank has.
+  through_type make_through() {
+    if constexpr (!through) return {};
+    else {
+      const std::size_t step =
+          (flat_gradients::facts_of(ranks_of(comm_)) + plan::parameter_block) * sizeof(sum) + sums_type::bytes;
+      const std::size_t calls = buckets.size() + 2 + sums_type::calls;
+      return comm_type(replica_.device(), *comm_, calls, std::max(step, plan::state_block * sizeof(sum)), options_.deadline);
+    }
+  }
 
   using base::is_apart;
   using typename base::replica_type;
@@ -28940,7 +29192,8 @@ protected:
   trained_replica(held_device<Device> device, communicator_type* comm, Optimizer optimizer, options given)
       : base(std::move(device), seed{given.seed},
              is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
-        comm_(comm), options_(std::move(given)), updates_(optimizer, replica_.device(), plan::parameter_block),
+        comm_(comm), options_(std::move(given)), through_(make_through()),
+        updates_(optimizer, replica_.device(), plan::parameter_block),
         gradients_(replica_.device(), this->comm(),
                    is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
                                        : flat_gradients::places_in(plan::trained::memory),
@@ -29024,8 +29277,9 @@ protected:
   static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
   queue& compute() { return replica_.device().compute(); }
 
-  communicator_type& comm() {
-    if constexpr (distribution::distributed) return *comm_;
+  comm_type& comm() {
+    if constexpr (through) return through_;
+    else if constexpr (distribution::distributed) return *comm_;
     else return alone_;
   }
 
@@ -29138,6 +29392,7 @@ protected:
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback::rank> alone_{};
   options options_;
+  through_type through_;
   program<T, queue> code_ = program_of<plan, T, queue>;
   updates<Optimizer, sum, Device> updates_;
   typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update
@@ -29637,16 +29892,10 @@ private:
 namespace cairn {
 
 // The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
-struct L1Loss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
+struct L1Loss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+    l1(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
   }
 };
 
@@ -29886,16 +30135,10 @@ private:
 namespace cairn {
 
 // The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
-struct MSELoss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
+struct MSELoss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets);
+    mean_squared_error(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
   }
 };
 

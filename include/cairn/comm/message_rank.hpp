@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +15,7 @@
 #include <cairn/comm/lent_memory.hpp>
 #include <cairn/comm/memory_of_ranks.hpp>
 #include <cairn/comm/message_group.hpp>
+#include <cairn/comm/numbered_call.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn::detail {
@@ -28,38 +27,8 @@ class message_rank {
 public:
   static constexpr std::string_view name = Transport::name;
 
-  // A pending. When an exception destroys it unwaited, it waits until no other rank needs its span, at most until the deadline.
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : board_(std::exchange(other.board_, nullptr)), call_(other.call_) {}
-    ticket& operator=(ticket&& other) noexcept {
-      ticket replaced(std::move(*this));
-      board_ = std::exchange(other.board_, nullptr);
-      call_ = other.call_;
-      return *this;
-    }
-    ~ticket() {
-      if (board_ == nullptr) return;
-      assert((board_->failed() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
-      board_->drop(call_);
-    }
-
-    // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
-    template <class Queue>
-    void wait(Queue&) {
-      if (message_board* const board = std::exchange(board_, nullptr)) board->wait(call_);
-    }
-    // Whether the sum is there already, or nothing is waited for.
-    bool over() const { return board_ == nullptr || board_->over(call_); }
-
-  private:
-    friend class message_rank;
-    ticket(message_board& board, std::uint64_t call) : board_(&board), call_(call) {}
-
-    message_board* board_ = nullptr;
-    std::uint64_t call_ = 0;
-  };
+  // When an exception destroys one unwaited, it waits until no other rank needs its span, at most until the deadline.
+  using ticket = numbered_call<message_board>;
 
   explicit message_rank(message_board& board) : board_(board) {}
   message_rank(const message_rank&) = delete;
@@ -115,7 +84,7 @@ public:
   }
 
 private:
-  ticket start(const rank_call& asked) { return ticket(board_, board_.start(asked)); }
+  ticket start(const rank_call& asked) { return {board_, board_.start(asked)}; }
   template <class T>
   ticket start_sum(rank_call::kind what, std::span<T> span) {
     rank_call asked{what, 0, span.data(), span.size()};

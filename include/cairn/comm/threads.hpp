@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -17,6 +16,7 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/comm/numbered_call.hpp>
 #include <cairn/comm/thread_group.hpp>
 #include <cairn/core/error.hpp>
 
@@ -33,42 +33,9 @@ class thread_rank {
 public:
   static constexpr std::string_view name = "threads";
 
-  // A pending. When an exception destroys it unwaited, it stops the calls of all ranks, so that none of them
-  // touches a span that is about to be freed.
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : group_(std::exchange(other.group_, nullptr)), rank_(other.rank_), call_(other.call_) {}
-    ticket& operator=(ticket&& other) noexcept {
-      ticket replaced(std::move(*this));
-      group_ = std::exchange(other.group_, nullptr);
-      rank_ = other.rank_;
-      call_ = other.call_;
-      return *this;
-    }
-    ~ticket() {
-      if (group_ == nullptr) return;
-      assert((group_->halted() || std::uncaught_exceptions() > 0) && "cairn: a pending was never waited for");
-      group_->drop(rank_, call_);
-    }
-
-    // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
-    template <class Queue>
-    void wait(Queue&) {
-      if (thread_group* const group = std::exchange(group_, nullptr)) group->wait(rank_, call_);
-    }
-
-    // Whether the sum is there already, or nothing is waited for.
-    bool over() const { return group_ == nullptr || group_->over(call_); }
-
-  private:
-    friend class thread_rank;
-    ticket(thread_group& group, int rank, std::uint64_t call) : group_(&group), rank_(rank), call_(call) {}
-
-    thread_group* group_ = nullptr;
-    int rank_ = 0;
-    std::uint64_t call_ = 0;
-  };
+  // When an exception destroys one unwaited, it stops the calls of all ranks, so that none of them touches a span that is about
+  // to be freed.
+  using ticket = numbered_call<thread_rank>;
 
   thread_rank(const thread_rank&) = delete;
   thread_rank& operator=(const thread_rank&) = delete;
@@ -113,9 +80,14 @@ public:
 
 private:
   friend class cairn::threads;
+  friend ticket;
   thread_rank(thread_group& group, int rank) : group_(group), rank_(rank) {}
 
-  ticket start(const rank_call& asked) { return ticket(group_, rank_, group_.start(rank_, asked)); }
+  ticket start(const rank_call& asked) { return {*this, group_.start(rank_, asked)}; }
+  void wait(std::uint64_t call) { group_.wait(rank_, call); }
+  bool over(std::uint64_t call) const { return group_.over(call); }
+  void drop(std::uint64_t call) { group_.drop(rank_, call); }
+  bool failed() const { return group_.halted(); }
 
   thread_group& group_;
   int rank_;

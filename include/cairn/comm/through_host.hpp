@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include <cairn/comm/checked_communicator.hpp>
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/comm/numbered_call.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/device/cpu.hpp>
@@ -42,35 +41,7 @@ public:
   using queue = typename Device::queue;
   static constexpr std::string_view name = Inner::name;
 
-  // A pending.
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), call_(other.call_) {}
-    ticket& operator=(ticket&& other) noexcept {
-      ticket replaced(std::move(*this));
-      owner_ = std::exchange(other.owner_, nullptr);
-      call_ = other.call_;
-      return *this;
-    }
-    ~ticket() {
-      if (owner_ == nullptr) return;
-      assert(std::uncaught_exceptions() > 0 && "cairn: a pending was never waited for");
-      owner_->drop(call_);
-    }
-    void wait(queue& to) {
-      if (through_host* const owner = std::exchange(owner_, nullptr)) owner->wait(call_, to);
-    }
-    // Whether the sum is there, so that wait would only put its upload on the queue.
-    bool over() const { return owner_ == nullptr || owner_->over(call_); }
-
-  private:
-    friend class through_host;
-    ticket(through_host& owner, std::size_t call) : owner_(&owner), call_(call) {}
-
-    through_host* owner_ = nullptr;
-    std::size_t call_ = 0;
-  };
+  using ticket = numbered_call<through_host>;
 
   // At most so many calls, and so many bytes, are on their way at a time. A wait for the device lasts no longer than the deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
@@ -107,6 +78,8 @@ public:
   }
 
 private:
+  friend ticket;
+
   // What the communicator within returns for each kind of call. Those that were not made are empty.
   struct pendings {
     pending_of<Inner, float, cpu::queue> floats{};
@@ -164,7 +137,7 @@ private:
       drop(own);
       throw;
     }
-    return ticket(*this, own);
+    return {*this, own};
   }
 
   // Gives those whose bytes have arrived to the communicator within.
@@ -184,7 +157,7 @@ private:
     wait_on_host(device_.compute(), uploaded_, deadline_, check);
   }
 
-  void wait(std::size_t k, queue& to) {
+  void wait(std::uint64_t k, queue& to) {
     const struct closing {
       through_host& self;
       std::size_t call;
@@ -209,7 +182,7 @@ private:
     upload(to, own.there.size(), own.there.data(), static_cast<const std::byte*>(own.here));
     uploaded_ = to.record();
   }
-  bool over(std::size_t k) {
+  bool over(std::uint64_t k) {
     move_on();
     return k < sent_ && is_over(calls_[k].sum);
   }
@@ -218,9 +191,10 @@ private:
       return p.floats.over() && p.doubles.over() && p.bytes.over();
     else return false;
   }
+  bool failed() const { return false; }
   // Nothing waits for the call any more: it is over, or an exception is on its way out. One that was not made is missing on the
   // other ranks.
-  void drop(std::size_t k) noexcept {
+  void drop(std::uint64_t k) noexcept {
     --open_;
     given_up_ = given_up_ || k >= sent_;
     const pendings unwaited(std::move(calls_[k].sum));
