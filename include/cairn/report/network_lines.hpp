@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,29 +62,47 @@ struct stage_use {
   }
 };
 
+// A chain, its schedules, and what they keep over the loss: all that uses of its stages follow from.
+struct followed_chain {
+  std::span<const stage> stages;
+  std::span<const op> evaluation, training; // schedules
+  std::size_t loss;                         // where in training
+  std::size_t lasting;
+  bool lasting_output;                         // as in schedule<>
+  std::span<const bool> value_kept, tape_kept; // over the loss, each with one more than stages
+  std::span<const std::size_t> parameter_begin;
+  bool lent_output;
+};
+
+template <class Chain>
+followed_chain followed() {
+  static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
+  const auto& training = Chain::training;
+  return {Chain::whole.stages,    Chain::evaluated::schedule.ops(), training.ops(), training.loss,
+          training.lasting,       training.lasting_output,          kept.value,     kept.tape,
+          Chain::parameter_begin, Chain::whole.lent_output};
+}
+
 // How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
 // forward pass, and what is left out when the output is not wanted.
-template <class Chain>
-std::vector<stage_use> uses_inside(const stage_use& whole) {
-  std::vector<stage_use> out(Chain::size);
+inline std::vector<stage_use> uses_inside(const followed_chain& chain, const stage_use& whole) {
+  std::vector<stage_use> out(chain.stages.size());
   const auto forward = [&](const op& o, std::size_t times, bool tape_only) {
     stage_use& u = out[o.position];
-    const bool output = (o.wants_output && !tape_only) || !Chain::stages[o.position].tape_without_output;
+    const bool output = (o.wants_output && !tape_only) || !chain.stages[o.position].tape_without_output;
     (o.wants_tape ? output ? u.taped : u.tapes_only : u.forwards) += times;
   };
-  const auto& training = Chain::training;
-  for (const op& o : Chain::evaluated::schedule.ops())
+  for (const op& o : chain.evaluation)
     if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
-  for (std::size_t t = 0; t < training.loss; ++t) {
-    const op& o = training.storage[t];
+  for (std::size_t t = 0; t < chain.loss; ++t) {
+    const op& o = chain.training[t];
     if (o.kind != op_kind::forward) continue;
     forward(o, whole.taped, false);
-    const bool last = t + 1 == training.lasting;
-    if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
+    const bool last = t + 1 == chain.lasting;
+    if (t < chain.lasting) forward(o, whole.tapes_only, last && !chain.lasting_output);
   }
   const std::size_t backwards = whole.backwards + whole.last_backwards;
-  for (std::size_t t = training.loss + 1; t < training.count; ++t) {
-    const op& o = training.storage[t];
+  for (const op& o : chain.training.subspan(chain.loss + 1)) {
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
     // Whether the chain has to make its input gradient is up to the chain around it.
@@ -91,18 +110,57 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
-  static const auto kept = kept_over_loss<Chain::size>(Chain::whole, training.ops());
-  for (std::size_t i = 0; i < Chain::size; ++i) {
-    out[i].tape_stored = whole.tape_stored && kept.tape[i];
-    out[i].output_stored = whole.tape_stored && kept.value[i + 1];
-    out[i].gradient_begin = whole.gradient_begin + Chain::parameter_begin[i];
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].tape_stored = whole.tape_stored && chain.tape_kept[i];
+    out[i].output_stored = whole.tape_stored && chain.value_kept[i + 1];
+    out[i].gradient_begin = whole.gradient_begin + chain.parameter_begin[i];
   }
-  if (Chain::whole.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
+  if (chain.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
   return out;
 }
 
 // Several copies of one chain, and how each uses its stages.
 using chain_uses = std::vector<std::vector<stage_use>>;
+
+// The line of a layer or a block that stands at these places of its chain.
+inline network_line line_of(std::string name, const stage& s, std::size_t batch, std::size_t frozen,
+                            std::span<const stage_use> uses, const std::vector<std::size_t>& starts, std::size_t level) {
+  network_line line{.name = std::move(name), .level = level, .times = uses.size(), .positions = starts};
+  for (const stage_use& u : uses) {
+    line.parameters += s.parameters;
+    line.frozen += frozen;
+    line.forwards += u.all_forwards();
+    line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
+    line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
+    line.tape_bytes += (u.tape_stored ? s.tape.at(batch) : 0) + (u.output_stored ? s.output.at(batch) : 0);
+    line.flops += u.flops(s);
+    line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
+  }
+  return line;
+}
+
+// What the lines right below line `here`, the last of its level, have that are not learnt.
+inline void add_frozen_below(std::vector<network_line>& lines, std::size_t here) {
+  for (std::size_t i = here + 1; i < lines.size(); ++i)
+    if (lines[i].level == lines[here].level + 1) lines[here].frozen += lines[i].frozen;
+}
+
+// Makes line `here`, the last of its level, the sum of those right below it.
+inline void add_up_below(std::vector<network_line>& lines, std::size_t here) {
+  network_line sum = std::move(lines[here]);
+  for (std::size_t i = here + 1; i < lines.size(); ++i) {
+    const network_line& part = lines[i];
+    if (part.level != sum.level + 1) continue; // what is deeper is in these already
+    sum.outputs = part.outputs;
+    sum.parameters += part.parameters;
+    sum.frozen += part.frozen;
+    sum.forwards += part.forwards;
+    sum.tape_bytes += part.tape_bytes;
+    sum.flops += part.flops;
+    sum.gradients.insert(sum.gradients.end(), part.gradients.begin(), part.gradients.end());
+  }
+  lines[here] = std::move(sum);
+}
 
 // Writes the lines of Body, a part of the chain whose elements begin at First. `starts`: where in the chain it begins,
 // once for each time that it is repeated there.
@@ -121,30 +179,16 @@ struct line_writer<Chain, First, Body, pack<Parts...>> {
 private:
   // A layer or a block.
   static void write_stage(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
-    network_line line{.name = name(), .level = level, .positions = starts};
     std::vector<stage_use> uses;
     for (const auto& copy : copies)
       for (const std::size_t at : starts) uses.push_back(copy[at]);
-    const stage& s = Chain::element_stages[First];
     const description& made = Chain::values.of[First];
-    for (std::size_t k = 0; k < made.gives; ++k) line.outputs.push_back(made.after[k]);
-    line.times = uses.size();
-    for (const stage_use& u : uses) {
-      line.parameters += s.parameters;
-      line.frozen += frozen();
-      line.forwards += u.all_forwards();
-      line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
-      line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
-      line.tape_bytes += (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
-      line.flops += u.flops(s);
-      line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
-    }
     const std::size_t here = out.size();
-    out.push_back(std::move(line));
+    out.push_back(line_of(name(), Chain::element_stages[First], Chain::batch, frozen(), uses, starts, level));
+    for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if constexpr (is_block<Body>) {
       write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
-      for (std::size_t i = here + 1; i < out.size(); ++i)
-        if (out[i].level == level + 1) out[here].frozen += out[i].frozen;
+      add_frozen_below(out, here);
     }
   }
 
@@ -174,7 +218,7 @@ private:
     chain_uses inside;
     for (stage_use u : uses) {
       u.gradient_begin += begin;
-      inside.push_back(uses_inside<Inner>(u));
+      inside.push_back(uses_inside(followed<Inner>(), u));
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
@@ -182,7 +226,10 @@ private:
           part_name<Body>.empty() ? "branch " + std::to_string(index) : std::string(part_name<Body>) + std::to_string(index + 1);
       network_line group{.name = name, .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
-      write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
+      const std::size_t here = out.size();
+      out.push_back(std::move(group));
+      line_writer<Inner, 0, Part>::write(out, inside, {0}, level + 1);
+      add_up_below(out, here);
     } else {
       line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
     }
@@ -203,30 +250,11 @@ private:
           .name = std::string(made_of<Body>::name), .level = level, .group = true, .times = copies.size() * all.size()};
       for (const std::size_t at : all)
         for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
-      write_group(out, std::move(group),
-                  [&](std::size_t below) { write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{}); });
+      const std::size_t here = out.size();
+      out.push_back(std::move(group));
+      write_parts(out, copies, all, level + 1, std::index_sequence_for<Parts...>{});
+      add_up_below(out, here);
     }
-  }
-
-  // A line that is the sum of those which are written below it.
-  template <class Write>
-  static void write_group(lines& out, network_line sum, const Write& write_below) {
-    const std::size_t here = out.size();
-    const std::size_t below = sum.level + 1;
-    out.push_back(sum);
-    write_below(below);
-    for (std::size_t i = here + 1; i < out.size(); ++i) {
-      const network_line& part = out[i];
-      if (part.level != below) continue; // what is deeper is in these already
-      sum.outputs = part.outputs;
-      sum.parameters += part.parameters;
-      sum.frozen += part.frozen;
-      sum.forwards += part.forwards;
-      sum.tape_bytes += part.tape_bytes;
-      sum.flops += part.flops;
-      for (const gradient_span& g : part.gradients) sum.gradients.push_back(g);
-    }
-    out[here] = std::move(sum);
   }
 
   // The first element of each part; one more, as there may be no part.
@@ -266,7 +294,7 @@ template <class Plan, class Body>
 std::vector<network_line> lines_of() {
   const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};
   std::vector<network_line> out;
-  line_writer<Plan, 0, Body>::write(out, {uses_inside<Plan>(step)}, {0}, 0);
+  line_writer<Plan, 0, Body>::write(out, {uses_inside(followed<Plan>(), step)}, {0}, 0);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,35 +98,68 @@ std::string with_numbers(const X& x) {
   return out;
 }
 
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options, with statistics over all ranks
-// in so many layers.
+// What those words are made of.
+struct rank_setup {
+  std::size_t stages, parameters, batch;
+  std::string_view body, policy, element;
+  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
+  std::size_t buckets, bucket_bytes;
+  std::size_t summed; // layers with statistics over all ranks
+  bool fused;
+  std::string loss, optimizer;
+  double learning_rate, max_norm;
+  std::optional<double> first_rate; // of a schedule of rates
+};
+
+inline rank_texts texts_of(const rank_setup& s) {
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  const std::string body(s.body);
+  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  const std::string policy =
+      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
+  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
+  out.write(2, std::string(s.element));
+  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
+  out.write(4, s.summed == 0 ? "of each rank's own rows"
+                             : "of all ranks (sync_batch_norm) in " + count(s.summed, s.summed == 1 ? " layer" : " layers"));
+  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  std::size_t part = fingerprint::parts;
+  out.write(part++, s.loss);
+  out.write(part++, shortest_text(s.learning_rate));
+  out.write(part++, s.optimizer);
+  out.write(part++, s.fused ? "one" : "none");
+  out.write(part++, s.fused ? "none" : "clip.max_norm " + shortest_text(s.max_norm));
+  out.write(part++, s.first_rate ? "one that begins with " + shortest_text(*s.first_rate) : "none");
+  return out;
+}
+
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
 template <class Blueprint, class Model, class Options, class Optimizer>
 rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes,
                     std::size_t summed = 0) {
   using around = whole<Model>;
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
-                   std::string(type_name<typename around::body>()));
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
-  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
-    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
-  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
-  out.write(2, std::string(type_name<typename Blueprint::element>()));
-  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, summed == 0 ? "of each rank's own rows"
-                           : "of all ranks (sync_batch_norm) in " + count(summed, summed == 1 ? " layer" : " layers"));
-  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  std::size_t part = fingerprint::parts;
-  out.write(part++, with_numbers(given.loss));
-  out.write(part++, shortest_text(optimizer.learning_rate));
-  out.write(part++, with_numbers(optimizer));
-  out.write(part++, Blueprint::fused ? "one" : "none");
-  if constexpr (Blueprint::fused) out.write(part++, "none");
-  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
-  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
-  return out;
+  const auto& solved = given.schedule.plan;
+  rank_setup setup{.stages = Blueprint::size,
+                   .parameters = Blueprint::parameters,
+                   .batch = Blueprint::batch,
+                   .body = type_name<typename around::body>(),
+                   .policy = type_name<typename around::policy>(),
+                   .element = type_name<typename Blueprint::element>(),
+                   .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
+                   .buckets = buckets,
+                   .bucket_bytes = bucket_bytes,
+                   .summed = summed,
+                   .fused = Blueprint::fused,
+                   .loss = with_numbers(given.loss),
+                   .optimizer = with_numbers(optimizer),
+                   .learning_rate = optimizer.learning_rate,
+                   .max_norm = 0,
+                   .first_rate = {}};
+  if constexpr (!Blueprint::fused) setup.max_norm = given.clip.max_norm;
+  if (given.learning_rate) setup.first_rate = given.learning_rate.at(0);
+  return texts_of(setup);
 }
 
 } // namespace cairn::detail
