@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/memory.hpp>
@@ -31,14 +32,19 @@ public:
     explicit use(staging_slots& slots) : slots_(slots) {}
     use(const use&) = delete;
     use& operator=(const use&) = delete;
-    ~use() {
-      slot& s = slots_.slots_[slots_.now_];
-      s.used = slots_.device_.compute().record();
-      s.was_used = true;
+    ~use() noexcept(false) { // where nothing else is thrown, what fails here is
+      try {
+        slot& s = slots_.slots_[slots_.now_];
+        s.used = slots_.device_.compute().record();
+        s.was_used = true;
+      } catch (...) {
+        if (std::uncaught_exceptions() == passing_) throw;
+      }
     }
 
   private:
     staging_slots& slots_;
+    int passing_ = std::uncaught_exceptions();
   };
 
   // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.

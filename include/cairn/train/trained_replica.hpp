@@ -147,11 +147,12 @@ protected:
       });
   }
   // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it.
+  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        waiting()(compute().record());
+        if constexpr (through) wait_on_host(compute(), compute().record(), options_.deadline, [] {});
+        else waiting()(compute().record());
       } catch (...) {
       }
     }

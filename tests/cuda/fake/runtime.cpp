@@ -24,13 +24,14 @@ namespace fake {
 namespace {
 
 // What a thread of the host has waited for is over before what it does next begins.
-thread_local std::uint64_t time_of_host = 0;
-
-void stamp(std::size_t queue, const std::shared_ptr<std::uint64_t>& at) {
-  now().order.put(queue, [=](cairn::cpu::queue&) { *at = now().clocks[queue]; });
+std::uint64_t& time_of_host() {
+  thread_local moment own;
+  if (own.since != now().resets) own = {0, now().resets};
+  return own.nanoseconds;
 }
-void wait_for(std::size_t queue, const std::shared_ptr<std::uint64_t>& at) {
-  now().order.put(queue, [=](cairn::cpu::queue&) { now().clocks[queue] = std::max(now().clocks[queue], *at); });
+// This clock is not behind that moment.
+void set_behind(std::uint64_t& clock, const std::shared_ptr<moment>& at) {
+  if (at != nullptr && at->since == now().resets) clock = std::max(clock, at->nanoseconds);
 }
 event& of(cudaEvent_t e) { return *reinterpret_cast<event*>(e); }
 
@@ -72,7 +73,7 @@ void reset(std::uint64_t seed) {
   s.unchecked.clear();
   s.gpus = 2;
   s.clocks.clear();
-  time_of_host = 0;
+  ++s.resets;
   s.order.seed(seed);
 }
 
@@ -101,7 +102,7 @@ void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> w
   state& s = now();
   if (stream == nullptr) ++s.counted.default_stream;
   const std::size_t queue = s.queue_of(stream);
-  s.order.put(queue, [=, asked = time_of_host, work = std::move(work)](cairn::cpu::queue&) {
+  s.order.put(queue, [=, asked = time_of_host(), work = std::move(work)](cairn::cpu::queue&) {
     std::uint64_t& clock = now().clocks[queue];
     clock = std::max(clock, asked) + nanoseconds;
     now().open(true);
@@ -191,14 +192,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ++now().counted.waits;
   const std::size_t queue = now().queue_of(stream);
   now().order.run_until(now().order.record(queue));
-  fake::time_of_host = std::max(fake::time_of_host, now().clocks[queue]);
+  fake::time_of_host() = std::max(fake::time_of_host(), now().clocks[queue]);
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
   ENTER();
   const std::size_t queue = now().queue_of(stream);
   now().order.wait(queue, of(e).place);
-  if (of(e).time != nullptr) fake::wait_for(queue, of(e).time);
+  now().order.put(queue, [queue, at = of(e).time](cairn::cpu::queue&) { fake::set_behind(now().clocks[queue], at); });
   return cudaSuccess;
 }
 
@@ -217,8 +218,8 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   ENTER();
   if (stream == nullptr) ++now().counted.default_stream;
   const std::size_t queue = now().queue_of(stream);
-  of(e).time = std::make_shared<std::uint64_t>();
-  fake::stamp(queue, of(e).time);
+  of(e).time = std::make_shared<fake::moment>();
+  now().order.put(queue, [queue, at = of(e).time](cairn::cpu::queue&) { *at = {now().clocks[queue], now().resets}; });
   of(e).place = now().order.record(queue);
   return cudaSuccess;
 }
@@ -226,8 +227,13 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
   now().order.run_some();
   if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
-  if (of(e).time != nullptr) fake::time_of_host = std::max(fake::time_of_host, *of(e).time);
-  return cudaSuccess;
+  // It is over, but perhaps not yet by the host's clock, which an answer moves on.
+  std::uint64_t& host = fake::time_of_host();
+  std::uint64_t then = host;
+  fake::set_behind(then, of(e).time);
+  if (then == host) return cudaSuccess;
+  host = std::min(then, host + 2000);
+  return cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   ENTER();
@@ -235,7 +241,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
     if (!of(e).is_timed || of(e).time == nullptr) return cudaErrorInvalidResourceHandle;
     if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
   }
-  *milliseconds = static_cast<float>((static_cast<double>(*of(to).time) - static_cast<double>(*of(from).time)) * 1e-6);
+  *milliseconds = static_cast<float>(
+      (static_cast<double>(of(to).time->nanoseconds) - static_cast<double>(of(from).time->nanoseconds)) * 1e-6);
   return cudaSuccess;
 }
 

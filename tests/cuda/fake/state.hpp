@@ -21,10 +21,15 @@ struct failure {
   int code = 0;
 };
 
+// What a clock says, which begins anew with each reset.
+struct moment {
+  std::uint64_t nanoseconds = 0;
+  std::size_t since = 0;
+};
 // A place in a stream, and its clock there once the stream has reached it.
 struct event {
   apart::event place;
-  std::shared_ptr<std::uint64_t> time; // null: it was not recorded
+  std::shared_ptr<moment> time; // null: it was not recorded
   bool is_timed = false;
 };
 
@@ -37,6 +42,7 @@ struct state {
   std::map<std::byte*, std::size_t> memory; // whole pages
   apart::schedule order{1};                 // the streams of all devices
   std::map<std::size_t, std::uint64_t> clocks; // of each stream
+  std::size_t resets = 0;
   int gpus = 2;
 
   void open(bool readable) const;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// What ranks on a GPU do at the same time, and how they fail: on the fake runtime.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cairn/cairn_cuda.cuh>
+#include <doctest/doctest.h>
+
+#include "fake/fake.hpp"
+#include "ranks.hpp"
+
+namespace cuda_ranks_in_steps_tests {
+
+using namespace cairn;
+using testing::Net;
+template <class... Options>
+using ranked = testing::trainer_of<ddp<Net, threads::rank, bucket_bytes<1024>, Options...>, cuda>;
+
+namespace {
+
+// How many nanoseconds of the runtime's clock one step takes, the same on each rank.
+template <class Trainer>
+std::uint64_t time_of_step() {
+  std::uint64_t taken = 0;
+  fake::reset();
+  threads{2}.run([&](threads::rank& rank) {
+    Trainer t{rank, AdamW{}, {.seed = 5, .ordinal = 0, .check_every = 0}};
+    const testing::samples s(testing::most_rows, static_cast<std::uint64_t>(rank.rank()));
+    const auto meet = [&] {
+      t.wait();
+      std::byte own{};
+      std::vector<std::byte> all(2);
+      rank.exchange({&own, 1}, all);
+    };
+    static_cast<void>(double{t.step(s.x, s.y)});
+    meet();
+    if (rank.rank() == 0) fake::reset(); // the clocks
+    meet();
+    t.step(s.x, s.y);
+    meet();
+    if (rank.rank() == 0) taken = fake::clock();
+    meet();
+  });
+  return taken;
+}
+
+} // namespace
+
+TEST_CASE("cuda, ranks: buckets are downloaded while backward goes on") {
+  using overlapping = ranked<>;
+  const auto overlapped = time_of_step<overlapping>(), after = time_of_step<ranked<after_backward>>();
+  std::uint64_t hidden = 0; // of the last one nothing is
+  for (std::size_t b = 0; b + 1 < overlapping::buckets.size(); ++b)
+    hidden += fake::time_of_copy(overlapping::buckets[b].size() * sizeof(float));
+  REQUIRE(overlapping::buckets.size() > 2);
+  CHECK(overlapped + hidden / 2 < after);
+}
+
+TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with what it said") {
+  struct at {
+    std::string function;
+    std::size_t call;
+  };
+  for (const auto& [function, call] : std::vector<at>{{"cudaLaunchKernelExC", 3},
+                                                      {"cudaLaunchKernelExC", 60},
+                                                      {"cudaMemcpyAsync", 2},
+                                                      {"cudaMemcpyAsync", 9},
+                                                      {"cudaStreamWaitEvent", 4},
+                                                      {"cudaEventRecord", 5},
+                                                      {"cudaEventQuery", 3},
+                                                      {"cudaEventQuery", 30},
+                                                      {"cublasLtMatmul", 7}}) {
+    CAPTURE(function);
+    CAPTURE(call);
+    fake::reset();
+    std::vector<std::string> texts(2);
+    CHECK_THROWS_AS(threads{2}.run([&](threads::rank& rank) {
+      ranked<> t{rank, AdamW{}, {.seed = 5, .ordinal = 0}};
+      const testing::samples s(testing::most_rows, 1);
+      static_cast<void>(double{t.step(s.x, s.y)});
+      if (rank.rank() == 0) fake::fail(function, call, 700);
+      try {
+        for (int step = 0; step < 100; ++step) t.step(s.x, s.y);
+      } catch (const error& e) {
+        texts[static_cast<std::size_t>(rank.rank())] = e.what();
+        throw;
+      }
+    }),
+                    rank_lost);
+    CAPTURE(texts[0]);
+    CAPTURE(texts[1]);
+    const std::size_t failed = texts[0].find(" threw: ") != std::string::npos ? 1 : 0;
+    CHECK(texts[failed].find("cuda, ") != std::string::npos);
+    CHECK(texts[failed].find(" 700, ") != std::string::npos);
+    CHECK(texts[1 - failed].find("rank " + std::to_string(failed) + " threw: ") != std::string::npos);
+    CHECK(texts[1 - failed].find(texts[failed]) != std::string::npos);
+  }
+  fake::reset();
+}
+
+TEST_CASE("cuda, ranks: a rank that is late ends the others within the deadline") {
+  fake::reset();
+  std::string text;
+  CHECK_THROWS_AS(threads(2, {.deadline = std::chrono::milliseconds(200)}).run([&](threads::rank& rank) {
+    ranked<> t{rank, AdamW{}, {.seed = 5, .ordinal = 0}};
+    const testing::samples s(testing::most_rows, 1);
+    if (rank.rank() == 0) {
+      try {
+        t.step(s.x, s.y);
+      } catch (const deadline_error& late) {
+        text = late.what();
+        throw;
+      }
+    } else {
+      for (;;) rank.check(); // until it throws what became of the other one
+    }
+  }),
+                  rank_lost);
+  CHECK(text.find("was not started by rank 1") != std::string::npos);
+}
+
+} // namespace cuda_ranks_in_steps_tests
