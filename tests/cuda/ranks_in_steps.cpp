@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What ranks on a GPU do at the same time, and how they fail: on the fake runtime.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,30 +22,34 @@ using ranked = testing::trainer_of<ddp<Net, threads::rank, bucket_bytes<1024>, O
 
 namespace {
 
-// How many nanoseconds of the runtime's clock one step takes, the same on each rank.
+// Comes back when both ranks have come.
+void meet(threads::rank& rank) {
+  const std::byte own{};
+  std::vector<std::byte> all(2);
+  rank.exchange({&own, 1}, all);
+}
+
+// How many nanoseconds of the runtime's clock a step takes. When the host sees that something is over is a matter of luck, so it
+// is the shortest of several.
 template <class Trainer>
 std::uint64_t time_of_step() {
-  std::uint64_t taken = 0;
+  std::uint64_t shortest = ~std::uint64_t{0};
   fake::reset();
   threads{2}.run([&](threads::rank& rank) {
     Trainer t{rank, AdamW{}, {.seed = 5, .ordinal = 0, .check_every = 0}};
     const testing::samples s(testing::most_rows, static_cast<std::uint64_t>(rank.rank()));
-    const auto meet = [&] {
+    for (int step = 0; step < 8; ++step) {
       t.wait();
-      std::byte own{};
-      std::vector<std::byte> all(2);
-      rank.exchange({&own, 1}, all);
-    };
-    static_cast<void>(double{t.step(s.x, s.y)});
-    meet();
-    if (rank.rank() == 0) fake::reset(); // the clocks
-    meet();
-    t.step(s.x, s.y);
-    meet();
-    if (rank.rank() == 0) taken = fake::clock();
-    meet();
+      meet(rank);
+      if (rank.rank() == 0) fake::reset();
+      meet(rank);
+      t.step(s.x, s.y);
+      t.wait();
+      meet(rank);
+      if (rank.rank() == 0) shortest = std::min(shortest, fake::clock());
+    }
   });
-  return taken;
+  return shortest;
 }
 
 } // namespace
@@ -81,6 +86,7 @@ TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with w
       ranked<> t{rank, AdamW{}, {.seed = 5, .ordinal = 0}};
       const testing::samples s(testing::most_rows, 1);
       static_cast<void>(double{t.step(s.x, s.y)});
+      meet(rank);
       if (rank.rank() == 0) fake::fail(function, call, 700);
       try {
         for (int step = 0; step < 100; ++step) t.step(s.x, s.y);
