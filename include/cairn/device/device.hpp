@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/config.hpp>
 
@@ -34,6 +35,11 @@ namespace cairn {
 //      back when all that was put there is done, and throws likewise;
 //  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
+// It may tell how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work, with room for
+// so many places. mark() puts a place on the queue, behind everything put there so far, and gives its number, from 0;
+// nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart() forgets all of them.
+// stopwatch::least says from how many nanoseconds on a difference of two places means something. Places beyond `most` may allocate.
+//
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
 // layer, which calls them unqualified, need not know for which device it is compiled. The program that runs
@@ -64,6 +70,18 @@ concept device_queue = requires(Q& queue, const Event& event) {
   queue.wait(event);
   { queue.reached(event) } -> std::same_as<bool>;
   queue.finish();
+};
+
+template <class Q>
+concept tells_time = requires(Q& queue, std::size_t number) {
+  typename Q::stopwatch;
+  requires requires(typename Q::stopwatch& watch) {
+    { watch.mark() } -> std::same_as<std::size_t>;
+    { watch.nanoseconds(number) } -> std::same_as<std::int64_t>;
+    { Q::stopwatch::least } -> std::convertible_to<std::int64_t>;
+    watch.restart();
+  };
+  requires std::constructible_from<typename Q::stopwatch, Q&, std::size_t>;
 };
 
 } // namespace detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -62,26 +61,27 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 
 } // namespace detail
 
-// What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average.
-// memory_curve{measured_costs<Net, 64>()} then solves with
-// times in place of FLOPs, which know nothing of memory bandwidth.
+// What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
+// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
+// them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
+// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs, which
+// know nothing of memory bandwidth, nor of what it takes to start a kernel: measured_costs<Net, 64, float, cuda>() are a GPU's.
 //
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
 std::vector<stage_cost> measured_costs(const device_options& options = {}) {
-  static_assert(
-      detail::shares_memory<Device>,
-      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
-      "is done later");
+  static_assert(detail::tells_time<typename Device::queue>,
+                "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                "cairn/device/device.hpp says, or take the costs of another device");
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
+  using stopwatch = typename Device::queue::stopwatch;
   static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
-  using clock = std::chrono::steady_clock;
   detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
                                                                        plan::trained::memory.arena);
   Device& device = timed.device();
+  auto& queue = device.compute();
   using sum = accumulated<T>;
   auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
   const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
@@ -90,35 +90,52 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
   auto inputs = device.allocate(inputs_at.size);
   auto constants = device.allocate(constants_at.size);
-  const tensors<T> given{inputs.data(), inputs_at.offsets.data()};
-  const tensors<T> shared{constants.data(), constants_at.offsets.data()};
-  detail::fill_real<T>(plan::inputs, given, Batch);
-  detail::fill_real<T>(plan::constants, shared, Batch);
+  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
+    const auto here = device.staging(layout.size);
+    detail::fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
+    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    queue.finish();
+  };
+  send(plan::inputs, inputs_at, inputs);
+  send(plan::constants, constants_at, constants);
+  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
+  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
+  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
 
   detail::frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = given.to_read();
-  lent.constants = shared.to_read();
+  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
+  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
   lent.gradients = &place;
   lent.random = {.seed = 1};
 
+  stopwatch watch(queue, 2);
+  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
+    watch.restart();
+    const std::size_t begin = watch.mark();
+    for (std::size_t i = 0; i < times; ++i) detail::run_op(timed.code(), queue, lent, t);
+    const std::size_t end = watch.mark();
+    queue.finish();
+    return watch.nanoseconds(end) - watch.nanoseconds(begin);
+  };
+  constexpr std::size_t most_times = 1024;
   constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::size_t> times(plan::training.count, 1); // each op
   std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step < 3; ++step)
+  for (int step = 0; step <= 3; ++step)
     for (std::size_t t = 0; t < plan::training.count; ++t) {
       const detail::op& o = plan::training.ops()[t];
-      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
-        const detail::operands& at = plan::trained::memory.at[t];
-        const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
-        fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-      }
-      const auto start = clock::now();
-      detail::run_op(timed.code(), device.compute(), lent, t);
-      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
+      if (o.kind == detail::op_kind::loss)
+        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
+               static_cast<const T*>(loss_gradient.data()));
       std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
                                   : o.kind == detail::op_kind::backward ? &costs[o.position].backward
                                                                         : nullptr;
-      if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
+      if (cost == nullptr) continue; // it computes nothing
+      auto took = time(t, times[t]);
+      if (step == 0) continue;
+      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
+      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
+      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
     }
   for (stage_cost& c : costs)
     if (c.backward == untimed) c.backward = 0; // below the first parameter
