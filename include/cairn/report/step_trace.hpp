@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <cairn/comm/exchange.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
+#include <cairn/device/device.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/report/step_watch.hpp>
@@ -26,10 +28,11 @@ namespace cairn {
 namespace detail {
 
 // The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
-// from `origin`, and the step takes from `whole.begin` to `whole.end`.
+// from `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
 template <class Watch>
 rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
-                    const typename Watch::moments& whole, std::int64_t origin, bool alone) {
+                    const typename Watch::moments& whole, std::int64_t origin, bool alone,
+                    std::span<const double> predicted = {}) {
   rank_trace out{.rows = {"compute"}, .counted = "live bytes of activations"};
   const auto add = [&](std::string name, const char* kind, const typename Watch::moments& at) -> trace_slice& {
     return out.slices.emplace_back(trace_slice{std::move(name), kind, 0, at.begin - origin, at.end - origin});
@@ -39,6 +42,8 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     if (out.counts.empty() || out.counts.back().value != value) out.counts.push_back({time - origin, value});
   };
   add("training step", "step", whole);
+  std::vector<trace_slice> foretold; // one after the other, as if nothing came between them
+  double until = seen.ops.empty() ? 0 : static_cast<double>(seen.took.front().begin - origin);
   for (std::size_t t = 0; t < seen.ops.size(); ++t) {
     const op& o = seen.ops[t];
     count(seen.took[t].begin, live[t]);
@@ -53,6 +58,10 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     if (o.kind != op_kind::loss) s.facts.emplace_back("stage", o.position);
     s.facts.emplace_back(out.counted, live[t]);
     if (o.absorbed) s.facts.emplace_back("made by the op before it", 1);
+    if (predicted.empty() || o.kind == op_kind::loss) continue;
+    s.facts.emplace_back("predicted microseconds", 1e6 * predicted[t]);
+    const double from = std::exchange(until, until + 1e9 * predicted[t]);
+    foretold.push_back({s.name, kind, 0, static_cast<std::int64_t>(from), static_cast<std::int64_t>(until)});
   }
   count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
   if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
@@ -75,6 +84,7 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
                     {{"bytes", static_cast<double>(w.bytes)}}});
   }
   add_side_by_side(out, std::move(ways), "communication");
+  add_side_by_side(out, std::move(foretold), "predicted");
   return out;
 }
 
@@ -109,14 +119,21 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 // the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
 // several ranks every rank makes this call.
 //
+// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has them
+// (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
+//
+// On a device whose work is done later times are the device's own; the update of a bucket ends, and a bucket is back, when the
+// host sees it.
+//
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
 // by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
-rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
+rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
-  static_assert(!Trainer::is_apart, "trace_step: it looks at the host's clock before and after each op, which says nothing of a "
-                                    "device whose work is done later");
+  static_assert(detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>,
+                "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                "cairn/device/device.hpp says");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;
@@ -136,14 +153,18 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   } here{train, watch};
   const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
+  const auto& solved = access::options(train).schedule.plan;
+  const bool is_solved = solved.training.count > 0;
+  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
+      !predicted.empty() && predicted.size() != ops)
+    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
+                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
   const double loss = access::step(train, inputs, targets, watch);
   whole.end = watch_type::now();
 
-  const auto& solved = access::options(train).schedule.plan;
-  const bool is_solved = solved.training.count > 0;
   const std::span<const std::size_t> live =
       is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
-  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1);
+  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
   out.rank = comm.rank();
   out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
   return out;
@@ -155,8 +176,9 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error where the file cannot be written; the step is made then.
 template <class Trainer, step_inputs Inputs, numbers Targets>
-double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file) {
-  const rank_trace own = trace_step(train, inputs, targets);
+double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
+                  std::span<const double> predicted = {}) {
+  const rank_trace own = trace_step(train, inputs, targets, predicted);
   auto& comm = detail::replica_access::comm(train);
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {
