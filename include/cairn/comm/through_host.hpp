@@ -31,8 +31,8 @@ namespace cairn::detail {
 // The download is put on transfers(), behind the span's place in the caller's queue: while it is copied, and while it is
 // summed, the device goes on with what its queues hold. Nothing but the program's own thread moves calls on, whenever it makes a
 // call here: one is given to the communicator within when its bytes have arrived, in the order in which the calls were
-// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would wait
-// for a core that the ranks' own threads need; and a callback in the queue, which stops the device while the host adds up.)
+// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would
+// need a core that the ranks' own threads have; and a callback in the queue, which stops the device while the host adds up.)
 //
 // All that is on its way at a time lies in memory that is set aside here. It is used anew when nothing is on its way.
 template <class Inner, class Device>
@@ -43,7 +43,7 @@ public:
 
   using ticket = numbered_call<through_host>;
 
-  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device lasts no longer than the deadline.
+  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device ends with the deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
       : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
         staged_(device.staging(room_)) {

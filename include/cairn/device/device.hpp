@@ -35,10 +35,10 @@ namespace cairn {
 //      back when all that was put there is done, and throws likewise;
 //  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
-// It may tell how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work, with room for
-// so many places. mark() puts a place on the queue, behind everything put there so far, and gives its number, from 0;
-// nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart() forgets all of them.
-// stopwatch::least says from how many nanoseconds on a difference of two places means something. Places beyond `most` may allocate.
+// It may tell how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work, with room
+// for so many places; those beyond it may allocate. mark() puts a place on the queue, behind everything put there so far, and
+// gives its number, from 0; nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart()
+// forgets all of them. stopwatch::least says from how many nanoseconds on a difference of two places means something.
 //
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a

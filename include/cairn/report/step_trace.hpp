@@ -119,8 +119,8 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 // the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
 // several ranks every rank makes this call.
 //
-// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has them
-// (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
+// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has
+// them (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
 //
 // On a device whose work is done later times are the device's own; the update of a bucket ends, and a bucket is back, when the
 // host sees it.

@@ -29,8 +29,9 @@ public:
     std::int64_t begin = 0; // nanoseconds of the clock
     std::int64_t end = 0;
   };
-  // A bucket on its way: from when its gradients were complete until this rank saw that it was back. Whether it is, is looked at after every
-  // op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused update.
+  // A bucket on its way: from when its gradients were complete until this rank saw that it was back. Whether it is, is looked at
+  // after every op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused
+  // update.
   struct way {
     std::int64_t sent = 0;
     std::int64_t back = 0;

@@ -64,8 +64,8 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 // What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
 // steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
 // them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
-// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs, which
-// know nothing of memory bandwidth, nor of what it takes to start a kernel: measured_costs<Net, 64, float, cuda>() are a GPU's.
+// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs,
+// which know nothing of memory bandwidth, nor of what it takes to start a kernel. Device is the one that will train.
 //
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.

@@ -7,8 +7,8 @@
 //     those that the streams and their events allow.
 //   * Kernels are function objects that a C++ compiler has read (device/cuda/launch.cuh), their blocks run forwards or backwards.
 //   * A call can be told to fail, with any code.
-//   * Time is reckoned and not measured: each piece of work takes as long as the functions below say, a stream has a clock that it
-//     moves on, an event takes the clock of its stream along to those that wait for it, and to the host where that asks.
+//   * Time is reckoned and not measured: each piece of work takes as long as the functions below say, a stream has a clock that
+//     it moves on, an event takes the clock of its stream along to those that wait for it, and to the host where that asks.
 // It is stricter than a GPU in what is forbidden. Several threads may use it.
 #pragma once
 
