@@ -22,3 +22,15 @@ inline std::size_t used_bytes(std::span<const std::byte> arena) {
   }
   return lines * cairn::alignment;
 }
+
+// The same of a trainer's arena, on whatever device it lies.
+template <class Trainer>
+void mark_untouched_arena(Trainer& train) {
+  train.with_arena([](std::span<std::byte> arena) { mark_untouched(arena); });
+}
+template <class Trainer>
+std::size_t used_bytes_of_arena(Trainer& train) {
+  std::size_t used = 0;
+  train.with_arena([&](std::span<const std::byte> arena) { used = used_bytes(arena); });
+  return used;
+}

@@ -28,6 +28,7 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../arena_use.hpp"
+#include "../devices.hpp"
 
 namespace depth_study {
 
@@ -40,6 +41,7 @@ using deep_net =
     cairn::Sequential<cairn::Repeat<Depth, cairn::Residual<cairn::Linear<width, width>, cairn::ReLU>>, cairn::Linear<width, 10>>;
 
 struct job {
+  std::string device = "cpu";
   std::size_t steps = 7; // that are timed, after one that is not
   std::size_t threads = 1;
 };
@@ -63,12 +65,12 @@ struct candidate {
 };
 
 // Trains a model, by the schedule that was planned when the program ran if there is one.
-template <std::size_t Depth, class Model>
+template <std::size_t Depth, class Model, class Device>
 figures measure(const job& j, const std::function<void()>& stepped,
-                const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
+                const typename cairn::memory_curve<Model, samples>::step& planned) {
   using namespace cairn;
-  trainer<Model, CrossEntropyLoss, SGD, batch<samples>> train{SGD{.learning_rate = 1e-3, .momentum = 0.9},
-                                                              {.seed = 1, .threads = j.threads, .schedule = planned}};
+  trainer<Model, CrossEntropyLoss, SGD, batch<samples>, float, Device> train{
+      SGD{.learning_rate = 1e-3, .momentum = 0.9}, {.seed = 1, .threads = j.threads, .schedule = planned}};
   // Each block adds little, so that the sum of a thousand stays near the input.
   train.for_each([](const auto& p) {
     for (float& w : p.numbers) w /= static_cast<float>(Depth);
@@ -78,14 +80,15 @@ figures measure(const job& j, const std::function<void()>& stepped,
   fill_normal(std::span<float>(inputs), {.seed = 1});
   for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<int>(i % 10);
 
-  figures out{.planned = train.arena().size()};
-  mark_untouched(train.arena());
+  figures out{.planned = train.arena_bytes()};
+  mark_untouched_arena(train);
   train.step(inputs, labels);
-  out.measured = used_bytes(train.arena());
+  out.measured = used_bytes_of_arena(train);
   std::vector<double> seconds;
   for (std::size_t s = 0; s < j.steps; ++s) {
     const auto start = std::chrono::steady_clock::now();
     train.step(inputs, labels);
+    train.wait();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     stepped();
   }
@@ -93,6 +96,14 @@ figures measure(const job& j, const std::function<void()>& stepped,
   out.seconds = seconds[seconds.size() / 2];
   out.weights = train.checksum();
   return out;
+}
+
+// The same on the device that was chosen.
+template <std::size_t Depth, class Model>
+figures measure_on_device(const job& j, const std::function<void()>& stepped,
+                          const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
+  return on_device(j.device,
+                   [&]<class Device>(std::type_identity<Device>) { return measure<Depth, Model, Device>(j, stepped, planned); });
 }
 
 // The same bytes for networks of any depth.
@@ -106,15 +117,17 @@ std::string name_of_policy() {
 }
 
 // What the compiler plans.
+template <std::size_t Depth, class Policy>
+candidate candidate_of() {
+  using namespace cairn;
+  using model = checkpoint<Policy, deep_net<Depth>>;
+  using plan = blueprint_of<model, samples>;
+  return {Depth, name_of_policy<Policy>(), "compiler", static_cast<double>(flops(plan::whole, plan::training.ops())) * samples,
+          [](const job& j, const auto& stepped) { return measure_on_device<Depth, model>(j, stepped); }};
+}
 template <std::size_t Depth, class... Policies>
 std::vector<candidate> candidates() {
-  using namespace cairn;
-  return {candidate{
-      Depth, name_of_policy<Policies>(), "compiler",
-      static_cast<double>(flops(blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::whole,
-                                blueprint_of<checkpoint<Policies, deep_net<Depth>>, samples>::training.ops())) *
-          samples,
-      [](const job& j, const auto& stepped) { return measure<Depth, checkpoint<Policies, deep_net<Depth>>>(j, stepped); }}...};
+  return {candidate_of<Depth, Policies>()...};
 }
 
 // What is solved when the program runs, in less than a second, because the compiler would need much longer to solve so
@@ -125,7 +138,9 @@ candidate candidate_of_now(const typename cairn::memory_curve<deep_net<Depth>, s
   using net = deep_net<Depth>;
   const auto cost = flops(blueprint_of<net, samples>::whole, step.plan.training.ops());
   return {Depth, name_of_policy<Policy>(), "program", static_cast<double>(cost) * samples,
-          [step](const job& j, const auto& stepped) { return measure<Depth, checkpoint<store_all, net>>(j, stepped, step); }};
+          [step](const job& j, const auto& stepped) {
+            return measure_on_device<Depth, checkpoint<store_all, net>>(j, stepped, step);
+          }};
 }
 
 template <std::size_t Depth>

@@ -3,8 +3,10 @@
 // A table of planned and measured bytes and of time, and a picture of both against depth.
 //
 // long to compile
+// has --device cuda
 // test: --depths 10,30 --steps 2
 // test: --depths 300 --steps 1
+// test on a GPU: --device cuda --depths 10,100 --steps 2
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -101,6 +103,10 @@ chart_line guide_of(const chart_line& line) {
   return out;
 }
 
+std::string where(const job& j) {
+  return j.device == "cpu" ? std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") : "a GPU";
+}
+
 // The same lines in both charts: bytes that were written, and seconds.
 std::string draw(const std::vector<measured>& all, const job& j) {
   chart_axis blocks{"residual blocks", chart_unit::plain, true};
@@ -127,8 +133,7 @@ std::string draw(const std::vector<measured>& all, const job& j) {
   }
   return draw_line_charts(charts, {.title = "What depth costs, and what a checkpoint policy makes of it",
                                    .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " + std::to_string(samples) + ", " +
-                                               std::to_string(j.threads) + (j.threads == 1 ? " thread" : " threads") +
-                                               "; both axes logarithmic; × is relative to store_all"});
+                                               where(j) + "; both axes logarithmic; × is relative to store_all"});
 }
 
 // What a policy must not change, and what a plan must not miss.
@@ -166,13 +171,15 @@ int main(int count, char** words) {
   std::string depths = "10,30,100,300,1000";
   std::string picture = "depth.svg";
   command_line given("depth", "measures memory and time of networks of growing depth under several policies");
-  given.add("depths", depths, "which of 10, 30, 100, 300 and 1000 blocks")
+  given.add("device", j.device, devices_text)
+      .add("depths", depths, "which of 10, 30, 100, 300 and 1000 blocks")
       .add("steps", j.steps, "timed steps of each")
       .add("threads", j.threads, "threads inside one operation")
       .add("picture", picture, "file for the picture")
       .parse(count, words);
   if (j.steps < 1 || j.threads < 1) given.fail("--steps and --threads are at least 1");
   try {
+    on_device(j.device, [](auto) {}); // is it there?
     return run(j, chosen_by(numbers_in(depths, given), given), picture);
   } catch (const std::exception& fault) {
     std::fprintf(stderr, "depth: %s\n", fault.what());

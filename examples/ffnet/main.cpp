@@ -14,9 +14,11 @@
 // them climbs the rungs of one process too, so that none waits for another.
 //
 // uses: ranks_of_program
+// has --device cuda
 // test: --epochs 1 --size small
 // test: --epochs 1 --size small --communicator loopback
 // test: --epochs 1 --size medium --ranks 3 --rung overlap
+// test on a GPU: --device cuda --epochs 1 --size medium
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,6 +32,7 @@
 #include <cairn/cairn.hpp>
 
 #include "../command_line.hpp"
+#include "../devices.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
 #include "../toy_dataset.hpp"
 
@@ -38,6 +41,7 @@ using namespace cairn;
 namespace {
 
 struct job {
+  std::string device = "cpu";
   std::string rung = "all";
   std::string size = "all";
   ranks_of_program::told ranks;
@@ -67,8 +71,8 @@ constexpr SGD optimizer{.learning_rate = 1e-3, .momentum = 0.9};
 using dataset = tensor_dataset<float, float>;
 using reading = loader<dataset, sampler, rows>;
 
-template <class Model>
-using training = trainer<Model, MSELoss, SGD, batch<rows>>;
+template <class Model, class Device>
+using training = trainer<Model, MSELoss, SGD, batch<rows>, float, Device>;
 
 template <class Trainer>
 double whole_loss(Trainer& train, const dataset& data) {
@@ -78,12 +82,21 @@ double whole_loss(Trainer& train, const dataset& data) {
   return sum / static_cast<double>(data.size());
 }
 
+// The momenta of a rank, wherever they lie.
+template <class Trainer>
+std::vector<float> momenta_of(Trainer& train) {
+  std::vector<float> all;
+  train.for_each_optimizer_state([&](std::size_t, const auto& m) { all.insert(all.end(), m.numbers.begin(), m.numbers.end()); });
+  return all;
+}
+
 // How far the momenta of ranks differ, at most, for the last column: each rank sends its own to all.
-double largest_difference(any_rank& rank, cpu& device, std::span<const float> momentum) {
+double largest_difference(any_rank& rank, const std::vector<float>& momentum) {
   double most = 0;
+  cpu device;
   std::vector<float> first, other;
   for (int root = 0; root < rank.size(); ++root) {
-    other.assign(momentum.begin(), momentum.end());
+    other = momentum;
     auto sent = rank.broadcast(device.compute(), std::as_writable_bytes(std::span(other)), root);
     sent.wait(device.compute());
     if (root == 0) first = other;
@@ -105,12 +118,13 @@ result run_ranks(ranks_of_program& ranks, bool quiet, const job& j, const datase
     progress bar(j.epochs * data.size(), {.label = name, .out = first && !quiet ? stderr : nullptr});
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch)
       for (const auto& [inputs, targets] : batches) {
-        const double loss = step(train, rank, inputs, targets);
+        const auto loss = step(train, rank, inputs, targets);
         bar.advance(inputs.rows() * static_cast<std::size_t>(rank.size()), {{"loss", loss}});
       }
     bar.finish();
+    train.wait();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const double drift = largest_difference(rank, train.device(), train.optimizer_state(0));
+    const double drift = largest_difference(rank, momenta_of(train));
     if (!first) return;
     out.seconds = seconds;
     out.drift = drift;
@@ -123,26 +137,26 @@ result run_ranks(ranks_of_program& ranks, bool quiet, const job& j, const datase
 const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& targets) { return train.step(inputs, targets); };
 
 // Ranks whose gradients are reduced, in one of the ways.
-template <class Net, class... Options>
+template <class Net, class Device, class... Options>
 result replicas(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](any_rank& rank) {
-    return training<ddp<Net, any_rank, Options...>>{rank, optimizer, {.seed = 7, .threads = 1}};
+    return training<ddp<Net, any_rank, Options...>, Device>{rank, optimizer, {.seed = 7, .threads = 1}};
   };
   return run_ranks(ranks, !ranks.first(), j, data, name, make, plain_step);
 }
 
-template <class Net>
+template <class Net, class Device>
 result one(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
-  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
+  const auto make = [](auto&) { return training<Net, Device>{optimizer, {.seed = 7, .threads = 1}}; };
   ranks_of_program alone;
   return run_ranks(alone, !ranks.first(), j, data, name, make, plain_step);
 }
 
 // As many micro-batches as ranks, each of what that rank would have read.
-template <class Net>
+template <class Net, class Device>
 result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   result out;
-  training<Net> train{optimizer, {.seed = 7, .threads = 1}};
+  training<Net, Device> train{optimizer, {.seed = 7, .threads = 1}};
   const auto parts = static_cast<std::size_t>(ranks.size());
   std::vector<std::unique_ptr<reading>> batches;
   for (std::size_t part = 0; part < parts; ++part)
@@ -153,16 +167,16 @@ result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, co
     std::vector<reading::iterator> at;
     for (auto& part : batches) at.push_back(part->begin());
     while (at[0] != std::default_sentinel) {
-      double loss = 0;
       for (std::size_t part = 0; part < parts; ++part) {
         const auto& [inputs, targets] = *at[part];
-        loss = part + 1 < parts ? train.accumulate(inputs, targets) : train.step(inputs, targets);
+        const auto loss = part + 1 < parts ? train.accumulate(inputs, targets) : train.step(inputs, targets);
         bar.advance(inputs.rows(), {{"loss", loss}});
         ++at[part];
       }
     }
   }
   bar.finish();
+  train.wait();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   out.loss = whole_loss(train, data);
   out.weights = train.checksum();
@@ -171,14 +185,17 @@ result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, co
 
 // Each rank is a job of its own; after every step they take the mean of their parameters. It is what one must not do
 // with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
-template <class Net>
+template <class Net, class Device>
 result average(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
-  const auto make = [](auto&) { return training<Net>{optimizer, {.seed = 7, .threads = 1}}; };
+  const auto make = [](auto&) { return training<Net, Device>{optimizer, {.seed = 7, .threads = 1}}; };
   const auto step = [](auto& train, any_rank& rank, const auto& inputs, const auto& targets) {
-    const double loss = train.step(inputs, targets);
-    auto sum = rank.all_reduce(train.device().compute(), train.parameters());
-    sum.wait(train.device().compute());
-    for (float& p : train.parameters()) p /= static_cast<float>(rank.size());
+    const auto loss = train.step(inputs, targets);
+    cpu host; // the communicator is one of the host
+    train.for_each([&](const auto& parameter) {
+      auto sum = rank.all_reduce(host.compute(), parameter.numbers);
+      sum.wait(host.compute());
+      for (float& p : parameter.numbers) p /= static_cast<float>(rank.size());
+    });
     return loss;
   };
   return run_ranks(ranks, !ranks.first(), j, data, name, make, step);
@@ -188,14 +205,14 @@ struct rung {
   const char* name;
   result (*run)(ranks_of_program&, const job&, const dataset&, const char*);
 };
-template <class Net>
-constexpr std::array ladder{
-    rung{"one", &one<Net>},
-    rung{"naive", &replicas<Net, bucket_bytes<1>, after_backward>},
-    rung{"buckets", &replicas<Net, bucket_bytes<1_MiB>, after_backward>},
-    rung{"overlap", &replicas<Net, bucket_bytes<1_MiB>>},
-    rung{"accumulate", &accumulate<Net>},
-    rung{"average", &average<Net>},
+template <class Net, class Device>
+constexpr std::array<rung, 6> ladder{
+    rung{"one", &one<Net, Device>},
+    rung{"naive", &replicas<Net, Device, bucket_bytes<1>, after_backward>},
+    rung{"buckets", &replicas<Net, Device, bucket_bytes<1_MiB>, after_backward>},
+    rung{"overlap", &replicas<Net, Device, bucket_bytes<1_MiB>>},
+    rung{"accumulate", &accumulate<Net, Device>},
+    rung{"average", &average<Net, Device>},
 };
 
 struct size_entry {
@@ -203,15 +220,17 @@ struct size_entry {
   std::size_t parameters;
   std::span<const rung> rungs;
 };
-template <std::size_t Layers, std::size_t Width>
+template <std::size_t Layers, std::size_t Width, class Device>
 constexpr size_entry make_size(const char* name) {
   using net = typename ffnet<Layers, Width>::type;
-  return {name, blueprint_of<net, rows>::parameters, ladder<net>};
+  return {name, blueprint_of<net, rows>::parameters, ladder<net, Device>};
 }
-constexpr std::array sizes{make_size<0, 10>("small"), make_size<3, 100>("medium"), make_size<3, 512>("large")};
-static_assert(sizes[0].parameters == 1'021 && sizes[1].parameters == 40'501);
+template <class Device>
+constexpr std::array<size_entry, 3> all_sizes{make_size<0, 10, Device>("small"), make_size<3, 100, Device>("medium"),
+                                              make_size<3, 512, Device>("large")};
+static_assert(all_sizes<cpu>[0].parameters == 1'021 && all_sizes<cpu>[1].parameters == 40'501);
 
-int climb(const job& j, const command_line& given, int count, char** words) {
+int climb(std::span<const size_entry> sizes, const job& j, const command_line& given, int count, char** words) {
   const auto is = [](const std::string& word) { return [&word](const auto& e) { return word == "all" || word == e.name; }; };
   if (std::ranges::none_of(sizes, is(j.size)) || std::ranges::none_of(sizes[0].rungs, is(j.rung)))
     given.fail("no such --rung or --size; --help lists them");
@@ -243,13 +262,15 @@ int main(int count, char** words) {
   job j;
   command_line given("ffnet", "the ladder of data-parallel training");
   j.ranks.add_to(given);
-  given.add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
+  given.add("device", j.device, devices_text)
+      .add("rung", j.rung, "one, naive, buckets, overlap, accumulate, average, or all")
       .add("size", j.size, "small (1,021 parameters), medium (40,501), large, or all")
       .add("epochs", j.epochs, "times that all samples are seen")
       .add("samples", j.samples, "in the data set")
       .parse(count, words);
   try {
-    return climb(j, given, count, words);
+    return on_device(j.device,
+                     [&]<class Device>(std::type_identity<Device>) { return climb(all_sizes<Device>, j, given, count, words); });
   } catch (const std::exception& fault) {
     return given.failed(fault);
   }

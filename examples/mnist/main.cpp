@@ -8,12 +8,14 @@
 // once for all of them (ranks.md).
 //
 // uses: ranks_of_program
+// has --device cuda
 // test: --epochs 1 --samples 512
 // test: --epochs 1 --samples 256 --communicator loopback --accumulate 2
 // test: --epochs 1 --samples 512 --policy all --ranks 2
 // test: --epochs 1 --samples 256 --policy sqrt_n,at<3,6,8>
 // test: --epochs 1 --samples 512 --budget 700KiB,1.2MiB,4194304
 // test: --epochs 1 --samples 256 --policy sqrt_n --budget 1MiB --costs measured --ranks 1
+// test on a GPU: --device cuda --epochs 1 --samples 512 --policy all
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,6 +32,7 @@
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"
+#include "../devices.hpp"
 #include "../found_digits.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
 
@@ -44,6 +47,7 @@ static_assert(peak_activation_bytes<Net, capacity> < 3_MiB);
 static_assert(peak_activation_bytes<checkpoint<sqrt_n, Net>, capacity> < 2_MiB);
 
 struct job {
+  std::string device = "cpu";
   std::string policy;
   std::string budget;
   std::string costs = "flops";
@@ -63,20 +67,25 @@ struct job {
 struct result {
   std::size_t planned = 0;  // bytes of the arena
   std::size_t measured = 0; // bytes of it that a step wrote
-  double step_seconds = 0;  // median
+  double step_seconds = 0;  // median; where step() is back before it is made, the time of all but the first by their number
   double accuracy = 0;      // on the test images
   std::uint64_t weights = 0;
   std::uint64_t steps = 0;
 };
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 template <class Policy>
 using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<2_MiB>>;
 
 using solved_curve = memory_curve<Net, capacity>;
+using solved_step = solved_curve::step;
 
 // With a step that was solved, Policy is the schedule that was compiled and is not used. What it found is known to rank 0.
-template <class Policy>
-result run(ranks_of_program& ranks, const job& j, const digit_images<float>& digits, const solved_curve::step& solved) {
+template <class Policy, class Device>
+result run(ranks_of_program& ranks, const job& j, const digit_images<float>& digits, const solved_step& solved) {
   result out;
   ranks.run([&](any_rank& rank) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
@@ -94,7 +103,7 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
                                                 loader_options{.rows = j.batch, .seed = j.seed}));
 
     const std::size_t steps = j.epochs * parts[0]->size();
-    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>> train{
+    trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>, float, Device> train{
         rank,
         SGD{.learning_rate = j.learning_rate, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true},
         {.seed = j.seed,
@@ -105,10 +114,11 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
       std::printf("%s, threads in each: %zu\n", ranks.text().c_str(), train.threads());
       std::fflush(stdout);
     }
-    mark_untouched(train.arena());
+    mark_untouched_arena(train);
     progress bar(j.epochs * parts[0]->samples() * readers, {.label = "training", .out = rank.rank() == 0 ? stderr : nullptr});
     std::vector<double> seconds;
     seconds.reserve(steps);
+    auto timed_from = std::chrono::steady_clock::now();
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
       std::vector<typename reading::iterator> next;
       for (auto& part : parts) next.push_back(part->begin());
@@ -117,17 +127,23 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
         for (std::size_t micro = 0; micro + 1 < j.accumulate; ++micro, ++next[micro - 1])
           train.accumulate(next[micro]->inputs, next[micro]->targets);
         const auto& [images, labels] = *next.back();
-        const double loss = train.step(images, labels);
-        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-        if (train.steps() == 1 && rank.rank() == 0) out.measured = used_bytes(train.arena());
+        const auto loss = train.step(images, labels);
+        seconds.push_back(seconds_since(start));
+        if (train.steps() == 1) {
+          if (rank.rank() == 0) out.measured = used_bytes_of_arena(train);
+          if (steps > 1) timed_from = std::chrono::steady_clock::now(); // the first is not timed
+        }
         bar.advance(images.rows() * readers, {{"loss", loss}, {"epoch", static_cast<double>(epoch + 1)}});
       }
     }
     bar.finish();
+    train.wait();
+    const double whole = seconds_since(timed_from);
     if (rank.rank() != 0) return;
-    out.planned = train.arena().size();
+    out.planned = train.arena_bytes();
     std::ranges::sort(seconds);
     out.step_seconds = seconds.empty() ? 0 : seconds[seconds.size() / 2];
+    if (train.is_apart) out.step_seconds = whole / static_cast<double>(std::max<std::size_t>(steps, 2) - 1);
     out.accuracy = accuracy(train, loader{digits.test, sequential_sampler{}, batch<capacity>{}});
     out.weights = train.checksum();
     out.steps = train.steps();
@@ -151,19 +167,20 @@ picture_panel panel(const char* name) {
 // One row of the table: a name on the command line, and the instantiation behind it.
 struct entry {
   const char* name;
-  result (*run)(ranks_of_program&, const job&, const digit_images<float>&, const solved_curve::step&);
+  result (*run)(ranks_of_program&, const job&, const digit_images<float>&, const solved_step&);
   picture_panel (*panel)(const char*);
   network_summary (*summary)();
 };
-template <class Policy>
+template <class Policy, class Device>
 constexpr entry make(const char* name) {
-  return {name, &run<Policy>, &panel<Policy>, &summary<model<Policy>, capacity>};
+  return {name, &run<Policy, Device>, &panel<Policy>, &summary<model<Policy>, capacity>};
 }
-constexpr std::array table_of_policies{
-    make<store_all>("store_all"),   make<recompute_all>("recompute_all"),
-    make<sqrt_n>("sqrt_n"),         make<every<2>>("every<2>"),
-    make<every<4>>("every<4>"),     make<at<3, 6, 8>>("at<3,6,8>"),
-    make<revolve<3>>("revolve<3>"), make<recompute_cheap>("recompute_cheap"),
+template <class Device>
+constexpr std::array<entry, 8> table_of_policies{
+    make<store_all, Device>("store_all"),   make<recompute_all, Device>("recompute_all"),
+    make<sqrt_n, Device>("sqrt_n"),         make<every<2>, Device>("every<2>"),
+    make<every<4>, Device>("every<4>"),     make<at<3, 6, 8>, Device>("at<3,6,8>"),
+    make<revolve<3>, Device>("revolve<3>"), make<recompute_cheap, Device>("recompute_cheap"),
 };
 
 digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
@@ -189,13 +206,13 @@ std::vector<std::string> split(const std::string& list) {
   return words;
 }
 
-std::vector<entry> chosen_by(const job& j, const command_line& given) {
+std::vector<entry> chosen_by(const job& j, const command_line& given, std::span<const entry> table) {
   std::vector<entry> chosen;
   if (j.policy.empty() && !j.budget.empty()) return chosen;
   for (const std::string& word : split(j.policy.empty() ? "sqrt_n" : j.policy)) {
     const std::size_t before = chosen.size();
     std::string names;
-    for (const entry& e : table_of_policies) {
+    for (const entry& e : table) {
       const std::string name = e.name;
       const bool family = name.substr(0, name.find('<')) == word && chosen.size() == before; // the first "every"
       if (word == name || word == "all" || family) chosen.push_back(e);
@@ -224,7 +241,7 @@ std::vector<stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
 struct solved_budgets {
   std::vector<std::size_t> bytes;
   std::optional<solved_curve> curve; // empty without budgets
-  std::vector<solved_curve::step> steps;
+  std::vector<solved_step> steps;
 
   solved_budgets(const job& j, ranks_of_program& ranks) {
     if (j.budget.empty()) return;
@@ -264,11 +281,14 @@ void draw_curve_of(const job& j, const solved_budgets& solved) {
 }
 
 // Every process trains, and the first one speaks and draws for all.
+template <class Device>
 int train_chosen(const job& j, const command_line& given, int count, char** words) {
-  const std::vector<entry> chosen = chosen_by(j, given);
+  const std::vector<entry> chosen = chosen_by(j, given, table_of_policies<Device>);
   if (j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--accumulate is at least 1, --batch is 1 to " + std::to_string(capacity));
   if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
+  if (j.costs == "measured" && j.device != "cpu")
+    given.fail("--costs measured times the stages on a cpu; take --costs flops here");
   // What may fail in one process alone is done before they are joined: none of the others waits then.
   const bool first = launch::of_process(count, words).rank == 0;
   const auto digits = first_of(found_digits(j.data, first ? stdout : nullptr), j.samples);
@@ -283,7 +303,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
     if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
   }
   table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
-  const auto train = [&](const std::string& name, auto* how, const solved_curve::step& step) {
+  const auto train = [&](const std::string& name, auto* how, const solved_step& step) {
     if (ranks.first()) std::printf("policy %s, ", name.c_str());
     const result r = how(ranks, j, digits, step);
     std::array<char, 16> percent{};
@@ -292,7 +312,8 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
                  format_bytes(r.measured), format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
-  for (std::size_t i = 0; i < solved.steps.size(); ++i) train(solved.name_of(solved.bytes[i]), &run<store_all>, solved.steps[i]);
+  for (std::size_t i = 0; i < solved.steps.size(); ++i)
+    train(solved.name_of(solved.bytes[i]), &run<store_all, Device>, solved.steps[i]);
   if (!ranks.first()) return 0;
   std::printf("\n%s\n", results.text().c_str());
 
@@ -307,7 +328,7 @@ int main(int count, char** words) {
   job j;
   command_line given("mnist", "trains a residual network on handwritten digits");
   j.ranks.add_to(given);
-  given
+  given.add("device", j.device, devices_text)
       .add("policy", j.policy,
            "checkpoint policy, several as sqrt_n,revolve<3>, or all; each trains anew [sqrt_n, without "
            "--budget]")
@@ -325,7 +346,8 @@ int main(int count, char** words) {
       .add("picture", j.picture, "file for the picture of the schedule")
       .parse(count, words);
   try {
-    return train_chosen(j, given, count, words);
+    return on_device(j.device,
+                     [&]<class Device>(std::type_identity<Device>) { return train_chosen<Device>(j, given, count, words); });
   } catch (const std::exception& fault) {
     return given.failed(fault);
   }

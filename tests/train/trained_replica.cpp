@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
+#include <type_traits>
+#include <vector>
 
 #include <cairn/train/device_bytes.hpp>
 #include <cairn/train/sgd.hpp>
@@ -30,6 +34,28 @@ TEST_CASE("trained_replica: a trainer's bytes are its parts, which are told on e
   static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena);
   static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena);
   static_assert(device_bytes<small<apart::device>> > device_bytes<type>);
+}
+
+TEST_CASE("trained_replica: the arena can be filled and looked at on every device, and a step writes where it does on a cpu") {
+  const auto untouched_by_a_step = []<class Device>(std::type_identity<Device>) {
+    small<Device> t{SGD{}};
+    const testing::samples<> s(6, 1);
+    t.with_arena([&](std::span<std::byte> arena) {
+      CHECK(arena.size() == t.arena_bytes());
+      std::ranges::fill(arena, std::byte{0xA5});
+    });
+    t.step(s.x, s.y);
+    std::vector<std::size_t> untouched;
+    t.with_arena([&](std::span<const std::byte> arena) {
+      for (std::size_t i = 0; i < arena.size(); ++i)
+        if (arena[i] == std::byte{0xA5}) untouched.push_back(i);
+      CHECK(untouched.size() < arena.size());
+    });
+    return untouched;
+  };
+  const auto expected = untouched_by_a_step(std::type_identity<cpu>{});
+  CHECK(!expected.empty()); // behind the last number of a buffer
+  CHECK(untouched_by_a_step(std::type_identity<apart::device>{}) == expected);
 }
 
 TEST_CASE("trained_replica: a device that does not come to an end is given up after the deadline") {

@@ -40,6 +40,9 @@ namespace cairn {
 // gives its number, from 0; nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart()
 // forgets all of them. stopwatch::least says from how many nanoseconds on a difference of two places means something.
 //
+// It may have static int count(): how many there are, numbered from 0 by device_options::ordinal. Ranks of a machine then take
+// one after the other, and begin again with the first.
+//
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
 // layer, which calls them unqualified, need not know for which device it is compiled. The program that runs
@@ -97,6 +100,11 @@ concept device = detail::device_memory<typename D::memory> && detail::device_mem
                  };
 
 namespace detail {
+
+template <class D>
+concept counted_device = requires {
+  { D::count() } -> std::convertible_to<int>;
+};
 
 // Whether the host may read what lies on this device.
 template <class Device>

@@ -163,7 +163,10 @@ protected:
   }
   static held_device<Device> made_device(const options& given, const communicator_type* comm) {
     given.check();
-    return held_device<Device>(given.on_device(comm));
+    device_options on = given.on_device(comm);
+    if constexpr (counted_device<Device>)
+      if (const int devices = Device::count(); given.ordinal < 0 && devices > 0) on.ordinal %= devices;
+    return held_device<Device>(on);
   }
 
   // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.

@@ -22,6 +22,7 @@
 #include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/handshake.hpp>
+#include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/joined_step.hpp>
 #include <cairn/train/loss.hpp>
@@ -263,6 +264,14 @@ public:
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  // f(bytes) with the arena, which f may fill; on a device whose memory is not the host's a copy, which is brought over then.
+  template <class F>
+  void with_arena(F&& f) {
+    this->wait_for_all();
+    detail::host_copy<std::byte, Device> all(replica_.device(), {replica_.arena_memory().data(), arena_bytes()});
+    f(all.numbers());
+    all.give_back();
+  }
   std::size_t arena_bytes() { return replica_.arena_memory().size(); }
 
   // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,

@@ -27,7 +27,8 @@ template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
-  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine]
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
+                                 // first where there are more ranks than devices: they share one then]
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait

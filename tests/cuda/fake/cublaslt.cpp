@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "state.hpp"
 
@@ -66,13 +67,21 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
   const auto of_b = [&](std::uint64_t i, std::uint64_t column) { return tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]; };
   const auto* const vector = static_cast<const T*>(p.how.vector);
   const auto which = p.how.epilogue;
+  // Sums of a column side by side, each in T and in one order, so that the order can be seen.
+  std::vector<T> columns_of_a(m * k), sums(m);
+  for (std::uint64_t i = 0; i < k; ++i)
+    for (std::uint64_t row = 0; row < m; ++row) columns_of_a[i * m + row] = ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)];
   for (std::uint64_t column = 0; column < n; ++column) {
+    std::fill(sums.begin(), sums.end(), T(0));
+    for (std::uint64_t step = 0; step < k; ++step) {
+      const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - step;
+      const T factor = of_b(i, column);
+      const T* const from = columns_of_a.data() + i * m;
+      T* const to = sums.data();
+      for (std::uint64_t row = 0; row < m; ++row) to[row] += from[row] * factor;
+    }
     for (std::uint64_t row = 0; row < m; ++row) {
-      T sum = 0; // in T, so that the order can be seen
-      for (std::uint64_t step = 0; step < k; ++step) {
-        const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - step;
-        sum += (ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)]) * of_b(i, column);
-      }
+      T sum = sums[row];
       if (beta != 0) sum += c[at(p.c, row, column)];
       if (which == CUBLASLT_EPILOGUE_BIAS || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum += vector[row];
       if (which == CUBLASLT_EPILOGUE_RELU || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum = sum < 0 ? 0 : sum;

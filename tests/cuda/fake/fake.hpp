@@ -9,7 +9,8 @@
 //   * A call can be told to fail, with any code.
 //   * Time is reckoned and not measured: each piece of work takes as long as the functions below say, a stream has a clock that
 //     it moves on, an event takes the clock of its stream along to those that wait for it, and to the host where that asks.
-// It is stricter than a GPU in what is forbidden. Several threads may use it.
+// It is stricter than a GPU in what is forbidden. Several threads may use it. FAKE_GPUS of the environment says how many
+// GPUs there are [2].
 #pragma once
 
 #include <cstddef>

@@ -44,6 +44,10 @@ state& now() {
 
 const counts& counted() { return now().counted; }
 std::size_t blocks() { return now().memory.size(); }
+int gpus_of_machine() {
+  const char* const given = std::getenv("FAKE_GPUS");
+  return given == nullptr ? 2 : std::atoi(given);
+}
 void gpus(int count) { now().gpus = count; }
 std::size_t calls(const std::string& function) { return now().calls[function]; }
 void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked) {
@@ -71,7 +75,7 @@ void reset(std::uint64_t seed) {
   s.failures.clear();
   s.refused.clear();
   s.unchecked.clear();
-  s.gpus = 2;
+  s.gpus = fake::gpus_of_machine();
   s.clocks.clear();
   ++s.resets;
   s.order.seed(seed);

@@ -33,17 +33,20 @@ struct event {
   bool is_timed = false;
 };
 
+// FAKE_GPUS of the environment, or 2.
+int gpus_of_machine();
+
 struct state {
   std::recursive_mutex only_one; // call at a time, whatever it does
   counts counted;
   std::map<std::string, std::size_t> calls;
   std::map<std::string, failure> failures;
   std::set<cublasLtEpilogue_t> refused, unchecked;
-  std::map<std::byte*, std::size_t> memory; // whole pages
-  apart::schedule order{1};                 // the streams of all devices
+  std::map<std::byte*, std::size_t> memory;    // whole pages
+  apart::schedule order{1};                    // the streams of all devices
   std::map<std::size_t, std::uint64_t> clocks; // of each stream
   std::size_t resets = 0;
-  int gpus = 2;
+  int gpus = gpus_of_machine();
 
   void open(bool readable) const;
   bool owns(const void* at) const;

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# examples/mnist and examples/ffnet with --device cuda, built for the runtime that plays a GPU: the weights are the same under all
+# policies, and of several ranks, which may share a GPU, as of so many micro-batches; mnist is as accurate as on a cpu.
+#
+#   cmake -DPROGRAM=build/tests/mnist_on_fake -DNAME=mnist -P devices.cmake
+cmake_minimum_required(VERSION 3.24)
+unset(ENV{CAIRN_DATA}) # generated digits
+string(REPEAT "[0-9a-f]" 16 checksum)
+
+# call(ARGUMENTS...): sets `said`, what the program prints.
+function(call)
+  execute_process(COMMAND ${PROGRAM} ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " words)
+    message(FATAL_ERROR "${NAME} ${words}: ended with ${status}:\n${out}\n${err}")
+  endif()
+  set(said "${out}" PARENT_SCOPE)
+endfunction()
+
+# read_weights(ROWS REGEX): appends the checksums of the table's rows that begin so, of which there are so many.
+set(weights "")
+function(read_weights rows regex)
+  string(REGEX MATCHALL "\n(${regex})[^\n]* ${checksum}" found "${said}")
+  list(LENGTH found count)
+  if(NOT count EQUAL rows)
+    message(FATAL_ERROR "expected ${rows} rows that begin with '${regex}', found ${count} in:\n${said}")
+  endif()
+  string(REGEX MATCHALL "${checksum}" checksums "${found}")
+  set(weights ${weights} ${checksums} PARENT_SCOPE)
+endfunction()
+function(expect_one_weight)
+  set(distinct ${weights})
+  list(REMOVE_DUPLICATES distinct)
+  list(LENGTH distinct count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "expected the same weights in all runs, found ${weights}")
+  endif()
+  message(STATUS "the weights are ${distinct}")
+endfunction()
+
+if(NAME STREQUAL "mnist")
+  set(pictures --picture mnist_on_fake.svg --curve mnist_curve_on_fake.svg)
+  set(small --device cuda --epochs 1 --samples 128 --batch 32 ${pictures})
+  set(ENV{FAKE_GPUS} 1)
+  call(${small} --policy all --ranks 2)
+  read_weights(8 "[a-z_]+[^ ]* +2 +1 ")
+  set(ENV{FAKE_GPUS} 2)
+  call(${small} --policy sqrt_n --ranks 2)
+  read_weights(1 "sqrt_n +2 +1 ")
+  call(${small} --policy sqrt_n --budget 700KiB --ranks 1 --accumulate 2)
+  read_weights(2 "(sqrt_n|budget 700 KiB) +1 +2 ")
+  expect_one_weight()
+
+  foreach(device IN ITEMS cpu cuda)
+    call(--device ${device} --epochs 1 --samples 1024 --ranks 1 ${pictures})
+    if(NOT said MATCHES "\nsqrt_n [^\n]* ([0-9]+)[.]([0-9])([0-9]) %")
+      message(FATAL_ERROR "found no accuracy in:\n${said}")
+    endif()
+    math(EXPR of_${device} "${CMAKE_MATCH_1} * 100 + ${CMAKE_MATCH_2} * 10 + ${CMAKE_MATCH_3}") # hundredths of a percent
+  endforeach()
+  math(EXPR apart "${of_cuda} - ${of_cpu}")
+  message(STATUS "an accuracy of ${of_cpu} on a cpu, of ${of_cuda} here")
+  if(apart GREATER 30 OR apart LESS -30 OR of_cpu LESS 2000)
+    message(FATAL_ERROR "expected the cpu's within 30, and twice as many as by chance")
+  endif()
+else()
+  foreach(ranks IN ITEMS 1 3)
+    set(weights "")
+    call(--device cuda --epochs 1 --size small --samples 512 --ranks ${ranks})
+    read_weights(4 "small +[^ ]+ +(naive|buckets|overlap|accumulate) ")
+    expect_one_weight()
+  endforeach()
+endif()
