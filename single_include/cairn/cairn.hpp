@@ -5449,6 +5449,9 @@ namespace cairn {
 //      back when all that was put there is done, and throws likewise;
 //  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
+// It may have static int count(): how many there are, numbered from 0 by device_options::ordinal. Ranks of a machine then take
+// one after the other, and begin again with the first.
+//
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
 // is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
 // layer, which calls them unqualified, need not know for which device it is compiled. The program that runs
@@ -5494,6 +5497,11 @@ concept device = detail::device_memory<typename D::memory> && detail::device_mem
                  };
 
 namespace detail {
+
+template <class D>
+concept counted_device = requires {
+  { D::count() } -> std::convertible_to<int>;
+};
 
 // Whether the host may read what lies on this device.
 template <class Device>
@@ -28982,7 +28990,8 @@ template <class Loss, class Solved, bool Fused>
 struct training_options {
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
-  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine]
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
+                                 // first where there are more ranks than devices: they share one then]
   std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait
@@ -29229,7 +29238,10 @@ protected:
   }
   static held_device<Device> made_device(const options& given, const communicator_type* comm) {
     given.check();
-    return held_device<Device>(given.on_device(comm));
+    device_options on = given.on_device(comm);
+    if constexpr (counted_device<Device>)
+      if (const int devices = Device::count(); given.ordinal < 0 && devices > 0) on.ordinal %= devices;
+    return held_device<Device>(on);
   }
 
   // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.
@@ -30752,6 +30764,14 @@ public:
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  // f(bytes) with the arena, which f may fill; on a device whose memory is not the host's a copy, which is brought over then.
+  template <class F>
+  void with_arena(F&& f) {
+    this->wait_for_all();
+    detail::host_copy<std::byte, Device> all(replica_.device(), {replica_.arena_memory().data(), arena_bytes()});
+    f(all.numbers());
+    all.give_back();
+  }
   std::size_t arena_bytes() { return replica_.arena_memory().size(); }
 
   // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
