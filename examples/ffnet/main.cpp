@@ -82,11 +82,13 @@ double whole_loss(Trainer& train, const dataset& data) {
   return sum / static_cast<double>(data.size());
 }
 
-// The momenta of a rank, wherever they lie.
+// The momenta of a rank.
 template <class Trainer>
 std::vector<float> momenta_of(Trainer& train) {
   std::vector<float> all;
-  train.for_each_optimizer_state([&](std::size_t, const auto& m) { all.insert(all.end(), m.numbers.begin(), m.numbers.end()); });
+  const auto add = [&](std::span<const float> numbers) { all.insert(all.end(), numbers.begin(), numbers.end()); };
+  if constexpr (Trainer::is_apart) train.for_each_optimizer_state([&](std::size_t, const auto& m) { add(m.numbers); });
+  else add(train.optimizer_state(0));
   return all;
 }
 
@@ -188,14 +190,16 @@ result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, co
 template <class Net, class Device>
 result average(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net, Device>{optimizer, {.seed = 7, .threads = 1}}; };
-  const auto step = [](auto& train, any_rank& rank, const auto& inputs, const auto& targets) {
+  const auto step = []<class Trainer>(Trainer& train, any_rank& rank, const auto& inputs, const auto& targets) {
     const auto loss = train.step(inputs, targets);
     cpu host; // the communicator is one of the host
-    train.for_each([&](const auto& parameter) {
-      auto sum = rank.all_reduce(host.compute(), parameter.numbers);
+    const auto average = [&](std::span<float> numbers) {
+      auto sum = rank.all_reduce(host.compute(), numbers);
       sum.wait(host.compute());
-      for (float& p : parameter.numbers) p /= static_cast<float>(rank.size());
-    });
+      for (float& p : numbers) p /= static_cast<float>(rank.size());
+    };
+    if constexpr (Trainer::is_apart) train.for_each([&](const auto& parameter) { average(parameter.numbers); });
+    else average(train.parameters());
     return loss;
   };
   return run_ranks(ranks, !ranks.first(), j, data, name, make, step);
