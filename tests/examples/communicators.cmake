@@ -52,6 +52,11 @@ if(COMMUNICATOR STREQUAL "loopback")
   expect(1 "loopback is one rank alone")
   call(1 ${CMAKE_COMMAND} -E env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 ${PROGRAM} ${small} --ranks 2)
   expect(1 "mnist: rank 1 of 4: launch: the program was told to train with 2 ranks, but Open MPI")
+  set(ENV{CUDA_VISIBLE_DEVICES} "") # where nvcc has compiled it, there is no GPU
+  call(1 ${PROGRAM} ${small} --device cuda)
+  expect(1 "mnist: [^\n]*(built without it: configure with -DCAIRN_CUDA_EXAMPLES=ON|expected a GPU, found none)")
+  call(1 ${PROGRAM} ${small} --device gpu)
+  expect(1 "mnist: --device is cpu or cuda, not gpu")
 else()
   set(two ${MPIEXEC} -n 2 ${PROGRAM} ${small})
   call(0 ${two}) # the launcher chooses
