@@ -5449,6 +5449,11 @@ namespace cairn {
 //      back when all that was put there is done, and throws likewise;
 //  11. D(device_options) makes one. Two objects may stand for the same processor.
 //
+// It may tell how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work, with room
+// for so many places; those beyond it may allocate. mark() puts a place on the queue, behind everything put there so far, and
+// gives its number, from 0; nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart()
+// forgets all of them. stopwatch::least says from how many nanoseconds on a difference of two places means something.
+//
 // It may have static int count(): how many there are, numbered from 0 by device_options::ordinal. Ranks of a machine then take
 // one after the other, and begin again with the first.
 //
@@ -5482,6 +5487,18 @@ concept device_queue = requires(Q& queue, const Event& event) {
   queue.wait(event);
   { queue.reached(event) } -> std::same_as<bool>;
   queue.finish();
+};
+
+template <class Q>
+concept tells_time = requires(Q& queue, std::size_t number) {
+  typename Q::stopwatch;
+  requires requires(typename Q::stopwatch& watch) {
+    { watch.mark() } -> std::same_as<std::size_t>;
+    { watch.nanoseconds(number) } -> std::same_as<std::int64_t>;
+    { Q::stopwatch::least } -> std::convertible_to<std::int64_t>;
+    watch.restart();
+  };
+  requires std::constructible_from<typename Q::stopwatch, Q&, std::size_t>;
 };
 
 } // namespace detail
@@ -5753,6 +5770,22 @@ public:
     };
     workers_->run(parts, part, &todo);
   }
+
+  // Times of what was put here: of the host, as it is done when its call returns.
+  class stopwatch {
+  public:
+    static constexpr std::int64_t least = 200; // a look at the clock takes some 25
+    stopwatch(queue&, std::size_t most) { places_.reserve(most); }
+    std::size_t mark() { return places_.push_back(clock::now()), places_.size() - 1; }
+    std::int64_t nanoseconds(std::size_t k) const {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(places_[k] - places_[0]).count();
+    }
+    void restart() { places_.clear(); }
+
+  private:
+    using clock = std::chrono::steady_clock;
+    std::vector<clock::time_point> places_;
+  };
 
   event record() { return {}; }
   void wait(const event&) {}
@@ -18585,8 +18618,8 @@ namespace cairn::detail {
 // The download is put on transfers(), behind the span's place in the caller's queue: while it is copied, and while it is
 // summed, the device goes on with what its queues hold. Nothing but the program's own thread moves calls on, whenever it makes a
 // call here: one is given to the communicator within when its bytes have arrived, in the order in which the calls were
-// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would wait
-// for a core that the ranks' own threads need; and a callback in the queue, which stops the device while the host adds up.)
+// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would
+// need a core that the ranks' own threads have; and a callback in the queue, which stops the device while the host adds up.)
 //
 // All that is on its way at a time lies in memory that is set aside here. It is used anew when nothing is on its way.
 template <class Inner, class Device>
@@ -18597,7 +18630,7 @@ public:
 
   using ticket = numbered_call<through_host>;
 
-  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device lasts no longer than the deadline.
+  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device ends with the deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
       : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
         staged_(device.staging(room_)) {
@@ -25764,14 +25797,19 @@ public:
     explicit use(staging_slots& slots) : slots_(slots) {}
     use(const use&) = delete;
     use& operator=(const use&) = delete;
-    ~use() {
-      slot& s = slots_.slots_[slots_.now_];
-      s.used = slots_.device_.compute().record();
-      s.was_used = true;
+    ~use() noexcept(false) { // where nothing else is thrown, what fails here is
+      try {
+        slot& s = slots_.slots_[slots_.now_];
+        s.used = slots_.device_.compute().record();
+        s.was_used = true;
+      } catch (...) {
+        if (std::uncaught_exceptions() == passing_) throw;
+      }
     }
 
   private:
     staging_slots& slots_;
+    int passing_ = std::uncaught_exceptions();
   };
 
   // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
@@ -27129,35 +27167,68 @@ std::string with_numbers(const X& x) {
   return out;
 }
 
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options, with statistics over all ranks
-// in so many layers.
+// What those words are made of.
+struct rank_setup {
+  std::size_t stages, parameters, batch;
+  std::string_view body, policy, element;
+  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
+  std::size_t buckets, bucket_bytes;
+  std::size_t summed; // layers with statistics over all ranks
+  bool fused;
+  std::string loss, optimizer;
+  double learning_rate, max_norm;
+  std::optional<double> first_rate; // of a schedule of rates
+};
+
+inline rank_texts texts_of(const rank_setup& s) {
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  const std::string body(s.body);
+  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  const std::string policy =
+      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
+  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
+  out.write(2, std::string(s.element));
+  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
+  out.write(4, s.summed == 0 ? "of each rank's own rows"
+                             : "of all ranks (sync_batch_norm) in " + count(s.summed, s.summed == 1 ? " layer" : " layers"));
+  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  std::size_t part = fingerprint::parts;
+  out.write(part++, s.loss);
+  out.write(part++, shortest_text(s.learning_rate));
+  out.write(part++, s.optimizer);
+  out.write(part++, s.fused ? "one" : "none");
+  out.write(part++, s.fused ? "none" : "clip.max_norm " + shortest_text(s.max_norm));
+  out.write(part++, s.first_rate ? "one that begins with " + shortest_text(*s.first_rate) : "none");
+  return out;
+}
+
+// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
 template <class Blueprint, class Model, class Options, class Optimizer>
 rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes,
                     std::size_t summed = 0) {
   using around = whole<Model>;
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  out.write(0, count(Blueprint::size, " stages with ") + count(Blueprint::parameters, " parameters, ") +
-                   std::string(type_name<typename around::body>()));
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  std::string policy = std::string(type_name<typename around::policy>()) + " at batch " + std::to_string(Blueprint::batch);
-  if (const auto& solved = given.schedule.plan; solved.training.count > 0)
-    policy = count(solved.memory.arena, " bytes, solved when the program runs, at batch ") + std::to_string(Blueprint::batch);
-  out.write(1, policy + " of " + std::string(type_name<typename around::body>()));
-  out.write(2, std::string(type_name<typename Blueprint::element>()));
-  out.write(3, count(buckets, " of at most ") + count(bucket_bytes, " bytes"));
-  out.write(4, summed == 0 ? "of each rank's own rows"
-                           : "of all ranks (sync_batch_norm) in " + count(summed, summed == 1 ? " layer" : " layers"));
-  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  std::size_t part = fingerprint::parts;
-  out.write(part++, with_numbers(given.loss));
-  out.write(part++, shortest_text(optimizer.learning_rate));
-  out.write(part++, with_numbers(optimizer));
-  out.write(part++, Blueprint::fused ? "one" : "none");
-  if constexpr (Blueprint::fused) out.write(part++, "none");
-  else out.write(part++, "clip.max_norm " + shortest_text(given.clip.max_norm));
-  out.write(part++, given.learning_rate ? "one that begins with " + shortest_text(given.learning_rate.at(0)) : "none");
-  return out;
+  const auto& solved = given.schedule.plan;
+  rank_setup setup{.stages = Blueprint::size,
+                   .parameters = Blueprint::parameters,
+                   .batch = Blueprint::batch,
+                   .body = type_name<typename around::body>(),
+                   .policy = type_name<typename around::policy>(),
+                   .element = type_name<typename Blueprint::element>(),
+                   .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
+                   .buckets = buckets,
+                   .bucket_bytes = bucket_bytes,
+                   .summed = summed,
+                   .fused = Blueprint::fused,
+                   .loss = with_numbers(given.loss),
+                   .optimizer = with_numbers(optimizer),
+                   .learning_rate = optimizer.learning_rate,
+                   .max_norm = 0,
+                   .first_rate = {}};
+  if constexpr (!Blueprint::fused) setup.max_norm = given.clip.max_norm;
+  if (given.learning_rate) setup.first_rate = given.learning_rate.at(0);
+  return texts_of(setup);
 }
 
 } // namespace cairn::detail
@@ -28437,7 +28508,7 @@ public:
   using queue = typename Device::queue;
   static constexpr std::size_t bytes = layers::elements * sizeof(double);
   static constexpr std::size_t calls = layers::calls; // in a step
-  static constexpr std::size_t most_bytes = [] { // that leave in one call
+  static constexpr std::size_t most_bytes = [] {      // that leave in one call
     std::size_t most = 0;
     for (std::size_t k = 0; k < layers::count; ++k)
       most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;
@@ -29223,11 +29294,12 @@ protected:
       });
   }
   // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it.
+  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        waiting()(compute().record());
+        if constexpr (through) wait_on_host(compute(), compute().record(), options_.deadline, [] {});
+        else waiting()(compute().record());
       } catch (...) {
       }
     }
@@ -29958,26 +30030,27 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 
 } // namespace detail
 
-// What each stage of a network costs on this machine, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average.
-// memory_curve{measured_costs<Net, 64>()} then solves with
-// times in place of FLOPs, which know nothing of memory bandwidth.
+// What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
+// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
+// them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
+// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs,
+// which know nothing of memory bandwidth, nor of what it takes to start a kernel. Device is the one that will train.
 //
 // An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
 std::vector<stage_cost> measured_costs(const device_options& options = {}) {
-  static_assert(
-      detail::shares_memory<Device>,
-      "measured_costs: it looks at the host's clock before and after each op, which says nothing of a device whose work "
-      "is done later");
+  static_assert(detail::tells_time<typename Device::queue>,
+                "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                "cairn/device/device.hpp says, or take the costs of another device");
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
+  using stopwatch = typename Device::queue::stopwatch;
   static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
-  using clock = std::chrono::steady_clock;
   detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
                                                                        plan::trained::memory.arena);
   Device& device = timed.device();
+  auto& queue = device.compute();
   using sum = accumulated<T>;
   auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
   const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
@@ -29986,35 +30059,52 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
   auto inputs = device.allocate(inputs_at.size);
   auto constants = device.allocate(constants_at.size);
-  const tensors<T> given{inputs.data(), inputs_at.offsets.data()};
-  const tensors<T> shared{constants.data(), constants_at.offsets.data()};
-  detail::fill_real<T>(plan::inputs, given, Batch);
-  detail::fill_real<T>(plan::constants, shared, Batch);
+  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
+    const auto here = device.staging(layout.size);
+    detail::fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
+    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    queue.finish();
+  };
+  send(plan::inputs, inputs_at, inputs);
+  send(plan::constants, constants_at, constants);
+  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
+  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
+  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
 
   detail::frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = given.to_read();
-  lent.constants = shared.to_read();
+  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
+  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
   lent.gradients = &place;
   lent.random = {.seed = 1};
 
+  stopwatch watch(queue, 2);
+  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
+    watch.restart();
+    const std::size_t begin = watch.mark();
+    for (std::size_t i = 0; i < times; ++i) detail::run_op(timed.code(), queue, lent, t);
+    const std::size_t end = watch.mark();
+    queue.finish();
+    return watch.nanoseconds(end) - watch.nanoseconds(begin);
+  };
+  constexpr std::size_t most_times = 1024;
   constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::size_t> times(plan::training.count, 1); // each op
   std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step < 3; ++step)
+  for (int step = 0; step <= 3; ++step)
     for (std::size_t t = 0; t < plan::training.count; ++t) {
       const detail::op& o = plan::training.ops()[t];
-      if (o.kind == detail::op_kind::loss) { // random numbers in place of its gradient
-        const detail::operands& at = plan::trained::memory.at[t];
-        const std::span<T> gradient{lent.elements(at.output_gradient), plan::outputs[0].elements(Batch)};
-        fill_normal(gradient, random_key{.seed = 2});
-        for (T& g : gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-      }
-      const auto start = clock::now();
-      detail::run_op(timed.code(), device.compute(), lent, t);
-      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count();
+      if (o.kind == detail::op_kind::loss)
+        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
+               static_cast<const T*>(loss_gradient.data()));
       std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
                                   : o.kind == detail::op_kind::backward ? &costs[o.position].backward
                                                                         : nullptr;
-      if (cost != nullptr) *cost = std::min(*cost, static_cast<std::uint64_t>(std::max<long long>(took, 1)));
+      if (cost == nullptr) continue; // it computes nothing
+      auto took = time(t, times[t]);
+      if (step == 0) continue;
+      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
+      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
+      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
     }
   for (stage_cost& c : costs)
     if (c.backward == untimed) c.backward = 0; // below the first parameter
@@ -32784,29 +32874,47 @@ struct stage_use {
   }
 };
 
+// A chain, its schedules, and what they keep over the loss: all that uses of its stages follow from.
+struct followed_chain {
+  std::span<const stage> stages;
+  std::span<const op> evaluation, training; // schedules
+  std::size_t loss;                         // where in training
+  std::size_t lasting;
+  bool lasting_output;                         // as in schedule<>
+  std::span<const bool> value_kept, tape_kept; // over the loss, each with one more than stages
+  std::span<const std::size_t> parameter_begin;
+  bool lent_output;
+};
+
+template <class Chain>
+followed_chain followed() {
+  static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
+  const auto& training = Chain::training;
+  return {Chain::whole.stages,    Chain::evaluated::schedule.ops(), training.ops(), training.loss,
+          training.lasting,       training.lasting_output,          kept.value,     kept.tape,
+          Chain::parameter_begin, Chain::whole.lent_output};
+}
+
 // How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
 // forward pass, and what is left out when the output is not wanted.
-template <class Chain>
-std::vector<stage_use> uses_inside(const stage_use& whole) {
-  std::vector<stage_use> out(Chain::size);
+inline std::vector<stage_use> uses_inside(const followed_chain& chain, const stage_use& whole) {
+  std::vector<stage_use> out(chain.stages.size());
   const auto forward = [&](const op& o, std::size_t times, bool tape_only) {
     stage_use& u = out[o.position];
-    const bool output = (o.wants_output && !tape_only) || !Chain::stages[o.position].tape_without_output;
+    const bool output = (o.wants_output && !tape_only) || !chain.stages[o.position].tape_without_output;
     (o.wants_tape ? output ? u.taped : u.tapes_only : u.forwards) += times;
   };
-  const auto& training = Chain::training;
-  for (const op& o : Chain::evaluated::schedule.ops())
+  for (const op& o : chain.evaluation)
     if (o.kind == op_kind::forward) forward(o, whole.forwards, false);
-  for (std::size_t t = 0; t < training.loss; ++t) {
-    const op& o = training.storage[t];
+  for (std::size_t t = 0; t < chain.loss; ++t) {
+    const op& o = chain.training[t];
     if (o.kind != op_kind::forward) continue;
     forward(o, whole.taped, false);
-    const bool last = t + 1 == training.lasting;
-    if (t < training.lasting) forward(o, whole.tapes_only, last && !training.lasting_output);
+    const bool last = t + 1 == chain.lasting;
+    if (t < chain.lasting) forward(o, whole.tapes_only, last && !chain.lasting_output);
   }
   const std::size_t backwards = whole.backwards + whole.last_backwards;
-  for (std::size_t t = training.loss + 1; t < training.count; ++t) {
-    const op& o = training.storage[t];
+  for (const op& o : chain.training.subspan(chain.loss + 1)) {
     if (o.kind == op_kind::forward) forward(o, backwards, false);
     if (o.kind != op_kind::backward) continue;
     // Whether the chain has to make its input gradient is up to the chain around it.
@@ -32814,18 +32922,57 @@ std::vector<stage_use> uses_inside(const stage_use& whole) {
     out[o.position].last_backwards += without;
     out[o.position].backwards += backwards - without;
   }
-  static const auto kept = kept_over_loss<Chain::size>(Chain::whole, training.ops());
-  for (std::size_t i = 0; i < Chain::size; ++i) {
-    out[i].tape_stored = whole.tape_stored && kept.tape[i];
-    out[i].output_stored = whole.tape_stored && kept.value[i + 1];
-    out[i].gradient_begin = whole.gradient_begin + Chain::parameter_begin[i];
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].tape_stored = whole.tape_stored && chain.tape_kept[i];
+    out[i].output_stored = whole.tape_stored && chain.value_kept[i + 1];
+    out[i].gradient_begin = whole.gradient_begin + chain.parameter_begin[i];
   }
-  if (Chain::whole.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
+  if (chain.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
   return out;
 }
 
 // Several copies of one chain, and how each uses its stages.
 using chain_uses = std::vector<std::vector<stage_use>>;
+
+// The line of a layer or a block that stands at these places of its chain.
+inline network_line line_of(std::string name, const stage& s, std::size_t batch, std::size_t frozen,
+                            std::span<const stage_use> uses, const std::vector<std::size_t>& starts, std::size_t level) {
+  network_line line{.name = std::move(name), .level = level, .times = uses.size(), .positions = starts};
+  for (const stage_use& u : uses) {
+    line.parameters += s.parameters;
+    line.frozen += frozen;
+    line.forwards += u.all_forwards();
+    line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
+    line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
+    line.tape_bytes += (u.tape_stored ? s.tape.at(batch) : 0) + (u.output_stored ? s.output.at(batch) : 0);
+    line.flops += u.flops(s);
+    line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
+  }
+  return line;
+}
+
+// What the lines right below line `here`, the last of its level, have that are not learnt.
+inline void add_frozen_below(std::vector<network_line>& lines, std::size_t here) {
+  for (std::size_t i = here + 1; i < lines.size(); ++i)
+    if (lines[i].level == lines[here].level + 1) lines[here].frozen += lines[i].frozen;
+}
+
+// Makes line `here`, the last of its level, the sum of those right below it.
+inline void add_up_below(std::vector<network_line>& lines, std::size_t here) {
+  network_line sum = std::move(lines[here]);
+  for (std::size_t i = here + 1; i < lines.size(); ++i) {
+    const network_line& part = lines[i];
+    if (part.level != sum.level + 1) continue; // what is deeper is in these already
+    sum.outputs = part.outputs;
+    sum.parameters += part.parameters;
+    sum.frozen += part.frozen;
+    sum.forwards += part.forwards;
+    sum.tape_bytes += part.tape_bytes;
+    sum.flops += part.flops;
+    sum.gradients.insert(sum.gradients.end(), part.gradients.begin(), part.gradients.end());
+  }
+  lines[here] = std::move(sum);
+}
 
 // Writes the lines of Body, a part of the chain whose elements begin at First. `starts`: where in the chain it begins,
 // once for each time that it is repeated there.
@@ -32844,30 +32991,16 @@ struct line_writer<Chain, First, Body, pack<Parts...>> {
 private:
   // A layer or a block.
   static void write_stage(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
-    network_line line{.name = name(), .level = level, .positions = starts};
     std::vector<stage_use> uses;
     for (const auto& copy : copies)
       for (const std::size_t at : starts) uses.push_back(copy[at]);
-    const stage& s = Chain::element_stages[First];
     const description& made = Chain::values.of[First];
-    for (std::size_t k = 0; k < made.gives; ++k) line.outputs.push_back(made.after[k]);
-    line.times = uses.size();
-    for (const stage_use& u : uses) {
-      line.parameters += s.parameters;
-      line.frozen += frozen();
-      line.forwards += u.all_forwards();
-      line.stored += u.output_stored || (u.tape_stored && s.keeps_tape()) ? 1U : 0U;
-      line.recomputed += u.all_forwards() > 1 ? 1U : 0U;
-      line.tape_bytes += (u.tape_stored ? s.tape.at(Chain::batch) : 0) + (u.output_stored ? s.output.at(Chain::batch) : 0);
-      line.flops += u.flops(s);
-      line.gradients.push_back({u.gradient_begin, u.gradient_begin + s.parameter_block});
-    }
     const std::size_t here = out.size();
-    out.push_back(std::move(line));
+    out.push_back(line_of(name(), Chain::element_stages[First], Chain::batch, frozen(), uses, starts, level));
+    for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if constexpr (is_block<Body>) {
       write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
-      for (std::size_t i = here + 1; i < out.size(); ++i)
-        if (out[i].level == level + 1) out[here].frozen += out[i].frozen;
+      add_frozen_below(out, here);
     }
   }
 
@@ -32897,7 +33030,7 @@ private:
     chain_uses inside;
     for (stage_use u : uses) {
       u.gradient_begin += begin;
-      inside.push_back(uses_inside<Inner>(u));
+      inside.push_back(uses_inside(followed<Inner>(), u));
     }
     const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
     if (named) {
@@ -32905,7 +33038,10 @@ private:
           part_name<Body>.empty() ? "branch " + std::to_string(index) : std::string(part_name<Body>) + std::to_string(index + 1);
       network_line group{.name = name, .level = level, .group = true, .times = uses.size()};
       for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
-      write_group(out, std::move(group), [&](std::size_t below) { line_writer<Inner, 0, Part>::write(out, inside, {0}, below); });
+      const std::size_t here = out.size();
+      out.push_back(std::move(group));
+      line_writer<Inner, 0, Part>::write(out, inside, {0}, level + 1);
+      add_up_below(out, here);
     } else {
       line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
     }
@@ -32926,30 +33062,11 @@ private:
           .name = std::string(made_of<Body>::name), .level = level, .group = true, .times = copies.size() * all.size()};
       for (const std::size_t at : all)
         for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
-      write_group(out, std::move(group),
-                  [&](std::size_t below) { write_parts(out, copies, all, below, std::index_sequence_for<Parts...>{}); });
+      const std::size_t here = out.size();
+      out.push_back(std::move(group));
+      write_parts(out, copies, all, level + 1, std::index_sequence_for<Parts...>{});
+      add_up_below(out, here);
     }
-  }
-
-  // A line that is the sum of those which are written below it.
-  template <class Write>
-  static void write_group(lines& out, network_line sum, const Write& write_below) {
-    const std::size_t here = out.size();
-    const std::size_t below = sum.level + 1;
-    out.push_back(sum);
-    write_below(below);
-    for (std::size_t i = here + 1; i < out.size(); ++i) {
-      const network_line& part = out[i];
-      if (part.level != below) continue; // what is deeper is in these already
-      sum.outputs = part.outputs;
-      sum.parameters += part.parameters;
-      sum.frozen += part.frozen;
-      sum.forwards += part.forwards;
-      sum.tape_bytes += part.tape_bytes;
-      sum.flops += part.flops;
-      for (const gradient_span& g : part.gradients) sum.gradients.push_back(g);
-    }
-    out[here] = std::move(sum);
   }
 
   // The first element of each part; one more, as there may be no part.
@@ -32989,7 +33106,7 @@ template <class Plan, class Body>
 std::vector<network_line> lines_of() {
   const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};
   std::vector<network_line> out;
-  line_writer<Plan, 0, Body>::write(out, {uses_inside<Plan>(step)}, {0}, 0);
+  line_writer<Plan, 0, Body>::write(out, {uses_inside(followed<Plan>(), step)}, {0}, 0);
   return out;
 }
 
@@ -34051,12 +34168,12 @@ private:
 
 namespace cairn::detail {
 
-// Watches one training step: has the executor make it op by op, and looks at the clock before and after each. What is
-// computed is what an unwatched step computes, bit for bit: the ops, and the calls of the communicator, are the same in the
-// same order. It takes the place of unwatched_step (train/training_step.hpp), for one step.
+// Watches one training step: has the executor make it op by op, and marks the places between them in the queue, at which the
+// device's clock is looked at (device/device.hpp: a stopwatch). What is computed is what an unwatched step computes, bit for bit:
+// the ops, and the calls of the communicator, are the same in the same order. It takes the place of unwatched_step
+// (train/training_step.hpp), for one step, and waits for the device before the step and behind it.
 //
-// An op is over when its call returns, as it is on a cpu. (It is a template, so that a program that includes it and traces
-// nothing does not compile it.)
+// (It is a template, so that a program that includes it and traces nothing does not compile it.)
 template <class Clock>
 class step_watch {
 public:
@@ -34064,8 +34181,9 @@ public:
     std::int64_t begin = 0; // nanoseconds of the clock
     std::int64_t end = 0;
   };
-  // A bucket on its way: from when it was sent until this rank saw that it was back. Whether it is, is looked at after every
-  // op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused update.
+  // A bucket on its way: from when its gradients were complete until this rank saw that it was back. Whether it is, is looked at
+  // after every op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused
+  // update.
   struct way {
     std::int64_t sent = 0;
     std::int64_t back = 0;
@@ -34084,6 +34202,7 @@ public:
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
   }
 
+  // Until the step is over, times of the device are numbers of marks.
   std::vector<op> ops;         // of the schedule
   std::vector<moments> took{}; // by each
   moments waiting{};           // for gradients, after the last op
@@ -34096,13 +34215,17 @@ public:
     ops.assign(p.training.ops.begin(), p.training.ops.end());
     took.assign(ops.size(), {});
     step_ = std::make_unique<step_of<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
+    finish_on_host(queue); // what was there before
+    mark();
+    finish_on_host(queue);
+    start_ = now();
     for (at_ = 0; at_ < p.training.loss; ++at_) run();
   }
   template <class Judge>
   double loss(const Judge& judge) {
-    took[at_].begin = now();
+    took[at_].begin = last_;
     const double value = judge();
-    took[at_++].end = now();
+    took[at_++].end = mark();
     return value;
   }
   template <class T, class Queue>
@@ -34114,20 +34237,22 @@ public:
   template <class Update, class Communicator, class Queue, class Reduction>
   void update(const Update& update, Communicator& comm, Queue& queue, Reduction& reduction) {
     step_->look();
-    waiting.begin = now();
+    waiting.begin = last_;
     if (!fused_) {
       send([&] { reduction.send(comm, queue, static_cast<std::size_t>(-1)); }, reduction);
       for (std::size_t b = 0; b < buckets.size(); ++b) {
-        const std::int64_t begin = now();
+        const std::int64_t begin = mark();
         reduction.wait(queue, b);
-        const std::int64_t end = now();
-        if (buckets[b].back == 0) buckets[b].back = end;
+        const std::int64_t end = mark();
+        if (buckets[b].back == 0) buckets[b].back = now();
         inside.push_back({inner::kind::wait, b, {begin, end}});
       }
     }
-    waiting.end = updating.begin = used_until_ = now();
+    waiting.end = updating.begin = used_until_ = mark();
     update();
-    updating.end = now();
+    updating.end = mark();
+    wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
+    tell_times();
     step_.reset();
   }
 
@@ -34148,18 +34273,21 @@ private:
     virtual void run(std::size_t t) = 0;
     virtual void used(const std::byte* bytes) = 0;
     virtual void look() = 0;
+    virtual std::int64_t mark() = 0;
+    virtual std::int64_t nanoseconds(std::int64_t mark) const = 0;
   };
   // The ops of a step write their gradients and tell of them as ever; this listens in between.
   template <class T, class Queue, class Reduction>
   struct step_of final : step_in_progress {
     step_of(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
-        : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), executes(p, queue, lent) {
+        : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), clock(queue, 4 * p.training.ops.size()),
+          executes(p, queue, lent) {
       own.finished = {&finished, this};
       lent.tell = &own;
     }
     static void finished(void* self, std::size_t end) {
       auto* const me = static_cast<step_of*>(self);
-      me->watch.used_until_ = now();
+      me->watch.used_until_ = me->watch.mark();
       me->watch.send([&] { me->tell.finished(end); }, me->reduction);
     }
     void run(std::size_t t) override { executes.run(t); }
@@ -34169,8 +34297,8 @@ private:
       const std::size_t b = watch.used_count_;
       if (b == watch.buckets.size() || reinterpret_cast<const std::byte*>(reduction.span_of(b).data()) != bytes) return;
       ++watch.used_count_;
-      const std::int64_t end = now();
-      if (watch.buckets[b].back == 0) watch.buckets[b].back = end;
+      const std::int64_t end = watch.mark();
+      if (watch.buckets[b].back == 0) watch.buckets[b].back = now();
       watch.inside.push_back({inner::kind::use, b, {std::exchange(watch.used_until_, end), end}});
     }
     void look() override {
@@ -34178,25 +34306,43 @@ private:
         if (watch.buckets[b].back == 0 && reduction.is_back(b)) watch.buckets[b].back = now();
     }
 
+    std::int64_t mark() override { return static_cast<std::int64_t>(clock.mark()); }
+    std::int64_t nanoseconds(std::int64_t mark) const override { return clock.nanoseconds(static_cast<std::size_t>(mark)); }
+
     frame<T> lent;
     callbacks tell; // the trainer's
     callbacks own;
     Reduction& reduction;
     step_watch& watch;
+    typename Queue::stopwatch clock;
     executor<T, Queue> executes;
   };
 
+  std::int64_t mark() { return last_ = step_->mark(); }
   void run() {
-    took[at_].begin = now();
+    took[at_].begin = last_;
     step_->run(at_);
-    took[at_].end = now();
+    took[at_].end = mark();
     if (!buckets.empty()) step_->look();
+  }
+  // The step is over: times in place of marks.
+  void tell_times() {
+    const auto tell = [this](std::int64_t& mark) { mark = start_ + step_->nanoseconds(mark); };
+    const auto tell_both = [&](moments& m) { tell(m.begin), tell(m.end); };
+    for (moments& m : took) tell_both(m);
+    for (inner& i : inside) tell_both(i.at);
+    for (way& w : buckets) {
+      tell(w.sent);
+      w.back = std::max(w.back, w.sent); // by the host's clock
+    }
+    tell_both(waiting);
+    tell_both(updating);
   }
 
   // What f sends is on its way from when f was called. A bucket may be used before f is back.
   template <class F, class Reduction>
   void send(const F& f, const Reduction& reduction) {
-    sending_ = now();
+    sending_ = mark();
     f();
     note_sent(reduction);
   }
@@ -34204,12 +34350,14 @@ private:
   void note_sent(const Reduction& reduction) {
     for (std::size_t b = buckets.size(); b < reduction.left(); ++b) {
       buckets.push_back({sending_, 0, reduction.span_of(b).size_bytes(), at_});
-      if (!fused_) inside.push_back({inner::kind::send, b, {sending_, now()}});
+      if (!fused_) inside.push_back({inner::kind::send, b, {sending_, mark()}});
     }
   }
 
   std::unique_ptr<step_in_progress> step_{};
   std::size_t at_ = 0;
+  std::int64_t start_ = 0; // nanoseconds of the host's clock, at the first mark
+  std::int64_t last_ = 0;  // mark
   std::int64_t sending_ = 0;
   std::int64_t used_until_ = 0;
   std::size_t used_count_ = 0;
@@ -34338,10 +34486,11 @@ namespace cairn {
 namespace detail {
 
 // The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
-// from `origin`, and the step takes from `whole.begin` to `whole.end`.
+// from `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
 template <class Watch>
 rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
-                    const typename Watch::moments& whole, std::int64_t origin, bool alone) {
+                    const typename Watch::moments& whole, std::int64_t origin, bool alone,
+                    std::span<const double> predicted = {}) {
   rank_trace out{.rows = {"compute"}, .counted = "live bytes of activations"};
   const auto add = [&](std::string name, const char* kind, const typename Watch::moments& at) -> trace_slice& {
     return out.slices.emplace_back(trace_slice{std::move(name), kind, 0, at.begin - origin, at.end - origin});
@@ -34351,6 +34500,8 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     if (out.counts.empty() || out.counts.back().value != value) out.counts.push_back({time - origin, value});
   };
   add("training step", "step", whole);
+  std::vector<trace_slice> foretold; // one after the other, as if nothing came between them
+  double until = seen.ops.empty() ? 0 : static_cast<double>(seen.took.front().begin - origin);
   for (std::size_t t = 0; t < seen.ops.size(); ++t) {
     const op& o = seen.ops[t];
     count(seen.took[t].begin, live[t]);
@@ -34365,6 +34516,10 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     if (o.kind != op_kind::loss) s.facts.emplace_back("stage", o.position);
     s.facts.emplace_back(out.counted, live[t]);
     if (o.absorbed) s.facts.emplace_back("made by the op before it", 1);
+    if (predicted.empty() || o.kind == op_kind::loss) continue;
+    s.facts.emplace_back("predicted microseconds", 1e6 * predicted[t]);
+    const double from = std::exchange(until, until + 1e9 * predicted[t]);
+    foretold.push_back({s.name, kind, 0, static_cast<std::int64_t>(from), static_cast<std::int64_t>(until)});
   }
   count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
   if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
@@ -34387,6 +34542,7 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
                     {{"bytes", static_cast<double>(w.bytes)}}});
   }
   add_side_by_side(out, std::move(ways), "communication");
+  add_side_by_side(out, std::move(foretold), "predicted");
   return out;
 }
 
@@ -34421,14 +34577,21 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 // the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
 // several ranks every rank makes this call.
 //
+// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has
+// them (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
+//
+// On a device whose work is done later times are the device's own; the update of a bucket ends, and a bucket is back, when the
+// host sees it.
+//
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
 // by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
-rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets) {
+rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
-  static_assert(!Trainer::is_apart, "trace_step: it looks at the host's clock before and after each op, which says nothing of a "
-                                    "device whose work is done later");
+  static_assert(detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>,
+                "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                "cairn/device/device.hpp says");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;
@@ -34448,14 +34611,18 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   } here{train, watch};
   const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
+  const auto& solved = access::options(train).schedule.plan;
+  const bool is_solved = solved.training.count > 0;
+  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
+      !predicted.empty() && predicted.size() != ops)
+    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
+                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
   const double loss = access::step(train, inputs, targets, watch);
   whole.end = watch_type::now();
 
-  const auto& solved = access::options(train).schedule.plan;
-  const bool is_solved = solved.training.count > 0;
   const std::span<const std::size_t> live =
       is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
-  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1);
+  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
   out.rank = comm.rank();
   out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
   return out;
@@ -34467,8 +34634,9 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error where the file cannot be written; the step is made then.
 template <class Trainer, step_inputs Inputs, numbers Targets>
-double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file) {
-  const rank_trace own = trace_step(train, inputs, targets);
+double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
+                  std::span<const double> predicted = {}) {
+  const rank_trace own = trace_step(train, inputs, targets, predicted);
   auto& comm = detail::replica_access::comm(train);
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 #include <cairn/cairn.hpp>
 
 // cairn/device/cuda/error.cuh
@@ -265,6 +266,7 @@ private:
 // A stream and what its ops need. One thread at a time may use it.
 class cuda::queue {
 public:
+  class stopwatch;
   static constexpr bool shares_memory = false;
 
   queue(int ordinal, bool computes) : ordinal_(ordinal) {
@@ -382,6 +384,47 @@ private:
   std::optional<detail::cuda_products> products_;
 };
 
+// Times of what was put on a queue, by the GPU's clock, which counts in half microseconds.
+class cuda::queue::stopwatch {
+public:
+  static constexpr std::int64_t least = 50'000; // the launch of one kernel is a part of it that another launch hides
+  stopwatch(queue& timed, std::size_t most) : queue_(timed) {
+    places_.reserve(most);
+    while (places_.size() < most) add();
+  }
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+  ~stopwatch() {
+    if (cudaSetDevice(queue_.ordinal_) != cudaSuccess) return;
+    for (const cudaEvent_t e : places_) cudaEventDestroy(e);
+  }
+
+  std::size_t mark() {
+    if (next_ == places_.size()) add();
+    queue_.use("stopwatch");
+    detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
+    return next_++;
+  }
+  std::int64_t nanoseconds(std::size_t k) const {
+    float milliseconds = 0;
+    detail::check_cuda(cudaEventElapsedTime(&milliseconds, places_[0], places_[k]), "stopwatch");
+    return std::llround(static_cast<double>(milliseconds) * 1e6);
+  }
+  void restart() { next_ = 0; }
+
+private:
+  void add() {
+    queue_.use("stopwatch");
+    cudaEvent_t made = nullptr;
+    detail::check_cuda(cudaEventCreateWithFlags(&made, cudaEventDefault), "stopwatch");
+    places_.push_back(made);
+  }
+
+  queue& queue_;
+  std::vector<cudaEvent_t> places_;
+  std::size_t next_ = 0;
+};
+
 inline int cuda::checked(int ordinal) {
   int found = 0;
   const cudaError_t code = cudaGetDeviceCount(&found);
@@ -403,7 +446,7 @@ inline cuda::~cuda() = default;
 inline cuda::memory cuda::allocate(std::size_t bytes) { return memory(ordinal_, bytes, compute_->stream()); }
 inline cuda::host_memory cuda::staging(std::size_t bytes) { return host_memory(ordinal_, bytes, compute_->stream()); }
 
-static_assert(device<cuda>);
+static_assert(device<cuda> && detail::tells_time<cuda::queue>);
 
 } // namespace cairn
 

@@ -7,8 +7,8 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/device.hpp>
-#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/device/wait_on_host.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 
 namespace cairn::detail {
 

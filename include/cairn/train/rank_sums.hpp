@@ -41,7 +41,7 @@ public:
   using queue = typename Device::queue;
   static constexpr std::size_t bytes = layers::elements * sizeof(double);
   static constexpr std::size_t calls = layers::calls; // in a step
-  static constexpr std::size_t most_bytes = [] { // that leave in one call
+  static constexpr std::size_t most_bytes = [] {      // that leave in one call
     std::size_t most = 0;
     for (std::size_t k = 0; k < layers::count; ++k)
       most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;

@@ -16,6 +16,7 @@
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/device/device.hpp>
+#include <cairn/device/wait_on_host.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/function_of.hpp>
@@ -26,7 +27,6 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/staging_slots.hpp>
-#include <cairn/device/wait_on_host.hpp>
 #include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 

@@ -10,10 +10,10 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/device/cores.hpp>
 #include <cairn/device/device.hpp>
+#include <cairn/device/wait_on_host.hpp>
 #include <cairn/train/clip.hpp>
 #include <cairn/train/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
-#include <cairn/device/wait_on_host.hpp>
 
 namespace cairn {
 
