@@ -412,6 +412,22 @@ public:
   using error::error;
 };
 
+// A device failed: a call of it, what runs there, or its memory. A program may go on with less, or on another one.
+class device_error : public error {
+public:
+  using error::error;
+  // The same, of a step. What names its step already stays as it is.
+  device_error in_step(const std::string& step) const {
+    if (names_step_) return *this;
+    device_error out(step + ": " + what());
+    out.names_step_ = true;
+    return out;
+  }
+
+private:
+  bool names_step_ = false;
+};
+
 } // namespace cairn
 
 // cairn/core/shape.hpp
@@ -5707,7 +5723,7 @@ public:
       try {
         block = ::operator new(detail::align_up(bytes), std::align_val_t{detail::block_alignment(bytes)});
       } catch (const std::bad_alloc&) {
-        throw error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
+        throw device_error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
                     " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       }
       detail::ask_for_huge_pages(block, bytes);
@@ -28884,6 +28900,10 @@ public:
           in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
       keep(text);
       throw deadline_error(text);
+    } catch (const device_error& thrown) {
+      const device_error told = thrown.in_step(name_of(number));
+      keep(told.what());
+      throw told;
     } catch (const std::exception& thrown) {
       keep(thrown.what());
       throw;
@@ -28903,6 +28923,9 @@ public:
   // What was found only after the step: the next one is refused with it.
   void fail(const std::string& text) { failure_ = text; }
 
+  // As an error's text begins.
+  static std::string name_of(std::uint64_t number) { return "trainer, step " + std::to_string(number); }
+
 private:
   // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
   template <class Abandon>
@@ -28915,7 +28938,7 @@ private:
   };
 
   static std::string in_step(std::uint64_t number, const std::exception& thrown) {
-    return "trainer, step " + std::to_string(number) + ": " + thrown.what();
+    return name_of(number) + ": " + thrown.what();
   }
   void keep(const std::string& text) {
     if (is_final_) failure_ = text;
@@ -28955,6 +28978,7 @@ public:
     typename Device::event done{};
     bool is_open = false;
     std::uint64_t call = 0;
+    std::uint64_t step = 0; // that it belongs to
     double scale = 1; // of the gradients, besides the mean
     bool has_norm = false;
     bool has_mean = false;
@@ -29403,7 +29427,12 @@ protected:
   }
   // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
   void settle(auto& o) {
-    waiting()(o.done);
+    try {
+      waiting()(o.done);
+    } catch (const device_error& failed) { // perhaps at what the queue was given since
+      const std::uint64_t last = outcomes_.latest().step;
+      throw failed.in_step(step_guard::name_of(o.step) + (last > o.step ? " or " + std::to_string(last) : ""));
+    }
     outcomes_.close(o);
     if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
     if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
@@ -29458,7 +29487,7 @@ protected:
   }
   // A micro-batch or an evaluation begins.
   void begin_outcome() {
-    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); });
+    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); }).step = steps_ + 1;
   }
 
   // What the forward pass of the next micro-batch works with.

@@ -58,8 +58,9 @@ inline const char* advice_for(cudaError_t code) {
 inline void check_cuda(cudaError_t code, const char* op) {
   if (code == cudaSuccess) [[likely]]
     return;
-  throw error("cuda, " + std::string(op) + ": expected it to succeed, found error " + std::to_string(static_cast<int>(code)) +
-              ", " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + "); " + advice_for(code));
+  throw device_error("cuda, " + std::string(op) + ": expected it to succeed, found error " +
+                     std::to_string(static_cast<int>(code)) + ", " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) +
+                     "); " + advice_for(code));
 }
 
 // The same of cuBLASLt.
@@ -67,7 +68,7 @@ inline void check_cublas(cublasStatus_t code, const char* op) {
   if (code == CUBLAS_STATUS_SUCCESS) [[likely]]
     return;
   const bool no_room = code == CUBLAS_STATUS_ALLOC_FAILED;
-  throw error(
+  throw device_error(
       "cuda, " + std::string(op) + ": expected cuBLASLt to succeed, found status " + std::to_string(static_cast<int>(code)) +
       ", " + cublasLtGetStatusName(code) + "; " +
       (no_room ? advice_for(cudaErrorMemoryAllocation) : "CUBLASLT_LOG_LEVEL=5 in the environment tells what it was given"));
@@ -287,26 +288,26 @@ public:
   ~queue() { give_back(); }
 
   event record() {
-    use("record");
+    here("record");
     const cudaEvent_t next = ring_[next_++ % ring_.size()];
     detail::check_cuda(cudaEventRecord(next, stream_), "record");
     return {next};
   }
   void wait(const event& e) {
     if (e.place == nullptr) return;
-    use("wait");
+    here("wait");
     detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
   }
   bool reached(const event& e) const {
     if (e.place == nullptr) return true;
-    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
     if (code == cudaErrorNotReady) return false;
     detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
     return true;
   }
   void finish() const {
-    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    here(last_);
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
@@ -319,11 +320,13 @@ public:
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Before every call of the runtime for an op: the calling thread may have used another GPU. `op` is a literal.
+  // Before every call of the runtime for an op. `op` is a literal.
   void use(const char* op) {
     last_ = op;
-    detail::check_cuda(cudaSetDevice(ordinal_), op);
+    here(op);
   }
+  // Before every other one: the calling thread may have used another GPU.
+  void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
     use(op);
@@ -401,7 +404,7 @@ public:
 
   std::size_t mark() {
     if (next_ == places_.size()) add();
-    queue_.use("stopwatch");
+    queue_.here("stopwatch");
     detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
     return next_++;
   }
@@ -414,7 +417,7 @@ public:
 
 private:
   void add() {
-    queue_.use("stopwatch");
+    queue_.here("stopwatch");
     cudaEvent_t made = nullptr;
     detail::check_cuda(cudaEventCreateWithFlags(&made, cudaEventDefault), "stopwatch");
     places_.push_back(made);
@@ -429,7 +432,7 @@ inline int cuda::checked(int ordinal) {
   int found = 0;
   const cudaError_t code = cudaGetDeviceCount(&found);
   if (code != cudaSuccess || found == 0)
-    throw error(std::string("cuda: expected a GPU, found none that this program can use (") +
+    throw device_error(std::string("cuda: expected a GPU, found none that this program can use (") +
                 (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
                 detail::advice_for(cudaErrorNoDevice));
   if (ordinal >= 0 && ordinal < found) return ordinal;

@@ -66,6 +66,13 @@ TEST_CASE("step_guard: what concerns other ranks says in which step, and stays o
   const auto wait = [&] { return guard.run(4, []() -> double { throw deadline_error("late"); }, [] {}); };
   CHECK_THROWS_AS(wait(), deadline_error);
   CHECK_THROWS_WITH(wait(), doctest::Contains("trainer, step 4: late"));
+  const auto fail = [&] { return guard.run(6, []() -> double { throw device_error("broken"); }, [] {}); };
+  CHECK_THROWS_AS(fail(), device_error);
+  CHECK_THROWS_WITH(fail(), "trainer, step 6: broken");
+  CHECK_THROWS_WITH(
+      guard.run(
+          7, []() -> double { throw device_error("broken").in_step("trainer, step 5 or 6"); }, [] {}),
+      "trainer, step 5 or 6: broken");
   CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, [] {}), int);
 }
 

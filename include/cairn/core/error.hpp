@@ -39,4 +39,20 @@ public:
   using error::error;
 };
 
+// A device failed: a call of it, what runs there, or its memory. A program may go on with less, or on another one.
+class device_error : public error {
+public:
+  using error::error;
+  // The same, of a step. What names its step already stays as it is.
+  device_error in_step(const std::string& step) const {
+    if (names_step_) return *this;
+    device_error out(step + ": " + what());
+    out.names_step_ = true;
+    return out;
+  }
+
+private:
+  bool names_step_ = false;
+};
+
 } // namespace cairn

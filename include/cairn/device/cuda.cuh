@@ -89,26 +89,26 @@ public:
   ~queue() { give_back(); }
 
   event record() {
-    use("record");
+    here("record");
     const cudaEvent_t next = ring_[next_++ % ring_.size()];
     detail::check_cuda(cudaEventRecord(next, stream_), "record");
     return {next};
   }
   void wait(const event& e) {
     if (e.place == nullptr) return;
-    use("wait");
+    here("wait");
     detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
   }
   bool reached(const event& e) const {
     if (e.place == nullptr) return true;
-    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
     if (code == cudaErrorNotReady) return false;
     detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
     return true;
   }
   void finish() const {
-    detail::check_cuda(cudaSetDevice(ordinal_), last_);
+    here(last_);
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
@@ -121,11 +121,13 @@ public:
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Before every call of the runtime for an op: the calling thread may have used another GPU. `op` is a literal.
+  // Before every call of the runtime for an op. `op` is a literal.
   void use(const char* op) {
     last_ = op;
-    detail::check_cuda(cudaSetDevice(ordinal_), op);
+    here(op);
   }
+  // Before every other one: the calling thread may have used another GPU.
+  void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
     use(op);
@@ -203,7 +205,7 @@ public:
 
   std::size_t mark() {
     if (next_ == places_.size()) add();
-    queue_.use("stopwatch");
+    queue_.here("stopwatch");
     detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
     return next_++;
   }
@@ -216,7 +218,7 @@ public:
 
 private:
   void add() {
-    queue_.use("stopwatch");
+    queue_.here("stopwatch");
     cudaEvent_t made = nullptr;
     detail::check_cuda(cudaEventCreateWithFlags(&made, cudaEventDefault), "stopwatch");
     places_.push_back(made);
@@ -231,7 +233,7 @@ inline int cuda::checked(int ordinal) {
   int found = 0;
   const cudaError_t code = cudaGetDeviceCount(&found);
   if (code != cudaSuccess || found == 0)
-    throw error(std::string("cuda: expected a GPU, found none that this program can use (") +
+    throw device_error(std::string("cuda: expected a GPU, found none that this program can use (") +
                 (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
                 detail::advice_for(cudaErrorNoDevice));
   if (ordinal >= 0 && ordinal < found) return ordinal;

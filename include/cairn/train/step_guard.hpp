@@ -34,6 +34,10 @@ public:
           in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
       keep(text);
       throw deadline_error(text);
+    } catch (const device_error& thrown) {
+      const device_error told = thrown.in_step(name_of(number));
+      keep(told.what());
+      throw told;
     } catch (const std::exception& thrown) {
       keep(thrown.what());
       throw;
@@ -53,6 +57,9 @@ public:
   // What was found only after the step: the next one is refused with it.
   void fail(const std::string& text) { failure_ = text; }
 
+  // As an error's text begins.
+  static std::string name_of(std::uint64_t number) { return "trainer, step " + std::to_string(number); }
+
 private:
   // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
   template <class Abandon>
@@ -65,7 +72,7 @@ private:
   };
 
   static std::string in_step(std::uint64_t number, const std::exception& thrown) {
-    return "trainer, step " + std::to_string(number) + ": " + thrown.what();
+    return name_of(number) + ": " + thrown.what();
   }
   void keep(const std::string& text) {
     if (is_final_) failure_ = text;

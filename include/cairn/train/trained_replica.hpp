@@ -256,7 +256,12 @@ protected:
   }
   // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
   void settle(auto& o) {
-    waiting()(o.done);
+    try {
+      waiting()(o.done);
+    } catch (const device_error& failed) { // perhaps at what the queue was given since
+      const std::uint64_t last = outcomes_.latest().step;
+      throw failed.in_step(step_guard::name_of(o.step) + (last > o.step ? " or " + std::to_string(last) : ""));
+    }
     outcomes_.close(o);
     if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
     if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
@@ -311,7 +316,7 @@ protected:
   }
   // A micro-batch or an evaluation begins.
   void begin_outcome() {
-    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); });
+    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); }).step = steps_ + 1;
   }
 
   // What the forward pass of the next micro-batch works with.

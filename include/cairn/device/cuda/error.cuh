@@ -43,8 +43,9 @@ inline const char* advice_for(cudaError_t code) {
 inline void check_cuda(cudaError_t code, const char* op) {
   if (code == cudaSuccess) [[likely]]
     return;
-  throw error("cuda, " + std::string(op) + ": expected it to succeed, found error " + std::to_string(static_cast<int>(code)) +
-              ", " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + "); " + advice_for(code));
+  throw device_error("cuda, " + std::string(op) + ": expected it to succeed, found error " +
+                     std::to_string(static_cast<int>(code)) + ", " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) +
+                     "); " + advice_for(code));
 }
 
 // The same of cuBLASLt.
@@ -52,7 +53,7 @@ inline void check_cublas(cublasStatus_t code, const char* op) {
   if (code == CUBLAS_STATUS_SUCCESS) [[likely]]
     return;
   const bool no_room = code == CUBLAS_STATUS_ALLOC_FAILED;
-  throw error(
+  throw device_error(
       "cuda, " + std::string(op) + ": expected cuBLASLt to succeed, found status " + std::to_string(static_cast<int>(code)) +
       ", " + cublasLtGetStatusName(code) + "; " +
       (no_room ? advice_for(cudaErrorMemoryAllocation) : "CUBLASLT_LOG_LEVEL=5 in the environment tells what it was given"));
