@@ -146,13 +146,18 @@ protected:
         if (!q.is_frozen) updates_.add(q);
       });
   }
-  // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks.
+  // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
+  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
+  // a failed step left on their way are still read.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        if constexpr (through) wait_on_host(compute(), compute().record(), options_.deadline, [] {});
-        else waiting()(compute().record());
+        if constexpr (through) {
+          compute().wait(replica_.device().transfers().record());
+          wait_on_host(compute(), compute().record(), options_.deadline, [] {});
+        } else {
+          waiting()(compute().record());
+        }
       } catch (...) {
       }
     }
