@@ -2,14 +2,15 @@
 # examples/mnist and examples/ffnet with --device cuda, built for the runtime that plays a GPU: the weights are the same under all
 # policies, and of several ranks, which may share a GPU, as of so many micro-batches; mnist is as accurate as on a cpu.
 #
-#   cmake -DPROGRAM=build/tests/mnist_on_fake -DNAME=mnist -P devices.cmake
+#   cmake -DPROGRAM=build/tests/mnist_on_fake -DNAME=mnist -DMPIEXEC=/usr/bin/mpiexec -P devices.cmake
 cmake_minimum_required(VERSION 3.24)
 unset(ENV{CAIRN_DATA}) # generated digits
 string(REPEAT "[0-9a-f]" 16 checksum)
 
-# call(ARGUMENTS...): sets `said`, what the program prints.
+# call(ARGUMENTS...): sets `said`, what the program prints. `launcher` stands before it.
+set(launcher "")
 function(call)
-  execute_process(COMMAND ${PROGRAM} ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
+  execute_process(COMMAND ${launcher} ${PROGRAM} ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     list(JOIN ARGN " " words)
     message(FATAL_ERROR "${NAME} ${words}: ended with ${status}:\n${out}\n${err}")
@@ -47,6 +48,12 @@ if(NAME STREQUAL "mnist")
   set(ENV{FAKE_GPUS} 2)
   call(${small} --policy sqrt_n --ranks 2)
   read_weights(1 "sqrt_n +2 +1 ")
+  if(MPIEXEC) # two processes, each with the GPU of its place on the machine
+    set(launcher ${MPIEXEC} -n 2)
+    call(${small} --policy sqrt_n)
+    read_weights(1 "sqrt_n +2 +1 ")
+    set(launcher "")
+  endif()
   call(${small} --policy sqrt_n --budget 700KiB --ranks 1 --accumulate 2)
   read_weights(2 "(sqrt_n|budget 700 KiB) +1 +2 ")
   expect_one_weight()
