@@ -49,7 +49,9 @@ public:
   // How many GPUs this program can use: 0 where there is none, or no driver.
   static int count() {
     int found = 0;
-    return cudaGetDeviceCount(&found) == cudaSuccess ? found : 0;
+    if (cudaGetDeviceCount(&found) == cudaSuccess) return found;
+    static_cast<void>(cudaGetLastError()); // nothing went wrong
+    return 0;
   }
 
   queue& compute() { return *compute_; }
@@ -103,7 +105,10 @@ public:
     if (e.place == nullptr) return true;
     here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
-    if (code == cudaErrorNotReady) return false;
+    if (code == cudaErrorNotReady) { // which is no error, though the runtime keeps it for who asks for the last one
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
     detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
     return true;
   }

@@ -24,11 +24,14 @@ struct layout {
 struct wish {
   std::uint64_t workspace;
   std::uint32_t alignment[4];
+  std::uint32_t reductions;
 };
 struct algorithm {
   std::uint64_t mark;
   std::uint64_t epilogue; // that it was asked for: it adds in another order for another
   std::uint64_t alignment, workspace;
+  std::uint64_t of_vector;   // the alignment of the bias that it was asked with: likewise
+  std::uint64_t is_in_place; // parts of a sum are added to the result, that is to C, one after the other
 };
 constexpr std::uint64_t mark = 0xCA1247;
 
@@ -48,6 +51,15 @@ struct product {
   layout a, b, c, d;
   algorithm by;
 };
+
+bool has_vector(const description& how) {
+  return how.epilogue != CUBLASLT_EPILOGUE_DEFAULT && how.epilogue != CUBLASLT_EPILOGUE_RELU;
+}
+// What it can do at all.
+bool is_known(const description& how) {
+  if (how.compute == CUBLAS_COMPUTE_64F_PEDANTIC) return how.type == CUDA_R_64F && how.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
+  return how.type == CUDA_R_32F && (how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || how.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+}
 
 bool fits(const product& p) {
   const bool ta = p.how.transposes_a == CUBLAS_OP_T, tb = p.how.transposes_b == CUBLAS_OP_T;
@@ -72,9 +84,10 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
   for (std::uint64_t i = 0; i < k; ++i)
     for (std::uint64_t row = 0; row < m; ++row) columns_of_a[i * m + row] = ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)];
   for (std::uint64_t column = 0; column < n; ++column) {
-    std::fill(sums.begin(), sums.end(), T(0));
+    for (std::uint64_t row = 0; row < m; ++row) sums[row] = p.by.is_in_place != 0 && beta != 0 ? c[at(p.c, row, column)] : T(0);
     for (std::uint64_t step = 0; step < k; ++step) {
-      const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - step;
+      const std::uint64_t turned = (step + p.by.of_vector) % k;
+      const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - turned;
       const T factor = of_b(i, column);
       const T* const from = columns_of_a.data() + i * m;
       T* const to = sums.data();
@@ -82,7 +95,7 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
     }
     for (std::uint64_t row = 0; row < m; ++row) {
       T sum = sums[row];
-      if (beta != 0) sum += c[at(p.c, row, column)];
+      if (p.by.is_in_place == 0 && beta != 0) sum += c[at(p.c, row, column)];
       if (which == CUBLASLT_EPILOGUE_BIAS || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum += vector[row];
       if (which == CUBLASLT_EPILOGUE_RELU || which == CUBLASLT_EPILOGUE_RELU_BIAS) sum = sum < 0 ? 0 : sum;
       d[at(p.d, row, column)] = sum;
@@ -140,7 +153,7 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t l, std::
 }
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t p, std::size_t) {
   ENTER();
-  in<wish>(p) = {0, {256, 256, 256, 256}};
+  in<wish>(p) = {0, {256, 256, 256, 256}, CUBLASLT_REDUCTION_SCHEME_MASK};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t what,
@@ -149,6 +162,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   wish& own = in<wish>(p);
   void* to = nullptr;
   if (what == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) to = &own.workspace;
+  if (what == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) to = &own.reductions;
   if (what >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES && what <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
     to = &own.alignment[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES];
   if (to == nullptr || size != (to == &own.workspace ? 8 : 4)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -165,9 +179,16 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *count = 0;
   const description& how = in<description>(d);
   if (!fits({how, in<layout>(a), in<layout>(b), in<layout>(c), in<layout>(to), {}})) return CUBLAS_STATUS_INVALID_VALUE;
-  if (fake::now().refused.count(static_cast<cublasLtEpilogue_t>(how.epilogue)) > 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_known(how) || fake::now().refused.count(static_cast<cublasLtEpilogue_t>(how.epilogue)) > 0)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   const wish& own = in<wish>(p);
-  in<algorithm>(&results[0].algo) = {mark, how.epilogue, *std::max_element(own.alignment, own.alignment + 4), own.workspace};
+  const auto vector = reinterpret_cast<std::uintptr_t>(how.vector) | 256;
+  in<algorithm>(&results[0].algo) = {mark,
+                                     how.epilogue,
+                                     *std::max_element(own.alignment, own.alignment + 4),
+                                     own.workspace,
+                                     has_vector(how) ? vector & (~vector + 1) : 1, // its lowest bit
+                                     own.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE};
   results[0].workspaceSize = 1024;
   results[0].state = CUBLAS_STATUS_SUCCESS;
   *count = 1;
@@ -178,7 +199,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d,
                                        cublasLtMatmulHeuristicResult_t* result) {
   ENTER();
   const auto epilogue = static_cast<cublasLtEpilogue_t>(in<description>(d).epilogue);
-  if (in<algorithm>(algo).mark != mark || fake::now().refused.count(epilogue) + fake::now().unchecked.count(epilogue) > 0)
+  if (in<algorithm>(algo).mark != mark || !is_known(in<description>(d)) ||
+      fake::now().refused.count(epilogue) + fake::now().unchecked.count(epilogue) > 0)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   result->workspaceSize = 1024;
   return CUBLAS_STATUS_SUCCESS;
@@ -192,13 +214,17 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   ENTER();
   ++fake::now().counted.products;
   const product p{in<description>(d), in<layout>(la), in<layout>(lb), in<layout>(lc), in<layout>(ld), in<algorithm>(algo)};
-  if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::now().owns(workspace))
+  if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::now().owns(workspace) ||
+      !fake::now().may_use(stream))
     return CUBLAS_STATUS_INVALID_VALUE;
-  const auto which = p.how.epilogue;
-  const bool has_vector = which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU;
-  for (const void* at : {a, b, c, static_cast<const void*>(to), has_vector ? p.how.vector : a})
-    if (!fake::now().owns(at) || (at != p.how.vector && reinterpret_cast<std::uintptr_t>(at) % p.by.alignment != 0))
-      return CUBLAS_STATUS_INVALID_VALUE;
+  if (!is_known(p.how)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto lies = [](const void* at, std::uint64_t alignment) {
+    return fake::now().owns(at) && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+  };
+  for (const void* at : {a, b, c, static_cast<const void*>(to)})
+    if (!lies(at, p.by.alignment)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (has_vector(p.how) && !lies(p.how.vector, p.by.of_vector)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (c == to && p.c.ld != p.d.ld) return CUBLAS_STATUS_INVALID_VALUE;
   const auto later = [&]<class T>(T) {
     const T factor = *static_cast<const T*>(beta);
     if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
@@ -208,11 +234,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
     });
     return CUBLAS_STATUS_SUCCESS;
   };
-  if (p.how.compute == CUBLAS_COMPUTE_64F_PEDANTIC && p.how.type == CUDA_R_64F) return later(double{});
-  if (p.how.type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return p.how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || p.how.compute == CUBLAS_COMPUTE_32F_FAST_TF32
-             ? later(float{})
-             : CUBLAS_STATUS_NOT_SUPPORTED;
+  return p.how.type == CUDA_R_64F ? later(double{}) : later(float{});
 }
 
 } // extern "C"

@@ -100,6 +100,24 @@ bool state::owns(const void* at) const {
   auto next = memory.upper_bound(address);
   return next != memory.begin() && (--next, address < next->first + next->second);
 }
+bool state::is_pinned(const void* at) const {
+  const auto* const address = static_cast<const std::byte*>(at);
+  auto next = pinned.upper_bound(address);
+  return next != pinned.begin() && (--next, address < next->first + next->second);
+}
+bool state::may_use(cudaStream_t stream) const {
+  if (stream == nullptr) return true;
+  const auto found = gpu_of_stream.find(reinterpret_cast<std::uintptr_t>(stream) - 1);
+  return found != gpu_of_stream.end() && found->second == current_gpu();
+}
+int& current_gpu() {
+  thread_local int own = 0;
+  return own;
+}
+cudaError_t& last_error() {
+  thread_local cudaError_t own = cudaSuccess;
+  return own;
+}
 
 // Work of a stream, during which its memory can be read.
 void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work) {
@@ -133,12 +151,16 @@ const char* cudaGetErrorString(cudaError_t) { return "as the fake runtime was to
 cudaError_t cudaGetDeviceCount(int* count) {
   ENTER();
   *count = now().gpus;
-  return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+  return *count == 0 ? fake::last_error() = cudaErrorNoDevice : cudaSuccess;
 }
 cudaError_t cudaSetDevice(int ordinal) {
   ENTER();
-  return ordinal < now().gpus ? cudaSuccess : cudaErrorInvalidDevice;
+  if (ordinal < 0 || ordinal >= now().gpus) return cudaErrorInvalidDevice;
+  fake::current_gpu() = ordinal;
+  return cudaSuccess;
 }
+cudaError_t cudaPeekAtLastError() { return fake::last_error(); }
+cudaError_t cudaGetLastError() { return std::exchange(fake::last_error(), cudaSuccess); }
 
 // The block ends where a page ends that nobody can touch, but for the 256 bytes to which it is aligned.
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
@@ -169,13 +191,16 @@ cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
   ENTER();
   ++now().counted.allocations;
   *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return *block == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  if (*block == nullptr) return cudaErrorMemoryAllocation;
+  now().pinned[static_cast<std::byte*>(*block)] = bytes;
+  return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* block) {
   ENTER();
   ++now().counted.allocations;
   while (now().order.run_one()) {
   }
+  if (now().pinned.erase(static_cast<std::byte*>(block)) == 0) return cudaErrorInvalidValue;
   std::free(block);
   return cudaSuccess;
 }
@@ -184,12 +209,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   ENTER();
   ++now().counted.made;
   if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue; // another one would wait for the default stream
-  *stream = reinterpret_cast<cudaStream_t>(now().order.add_queue() + 1);
+  const std::size_t queue = now().order.add_queue();
+  now().gpu_of_stream[queue] = fake::current_gpu();
+  *stream = reinterpret_cast<cudaStream_t>(queue + 1);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   ENTER();
-  return stream == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+  if (stream == nullptr || now().gpu_of_stream.erase(now().queue_of(stream)) == 0) return cudaErrorInvalidResourceHandle;
+  return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ENTER();
@@ -210,7 +238,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned flags) {
   ENTER();
   ++now().counted.made;
-  *e = reinterpret_cast<cudaEvent_t>(new fake::event{{}, {}, (flags & cudaEventDisableTiming) == 0});
+  *e = reinterpret_cast<cudaEvent_t>(new fake::event{{}, {}, (flags & cudaEventDisableTiming) == 0, fake::current_gpu()});
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
@@ -221,6 +249,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   ENTER();
   if (stream == nullptr) ++now().counted.default_stream;
+  if (!now().may_use(stream) || of(e).gpu != fake::current_gpu()) return cudaErrorInvalidResourceHandle;
   const std::size_t queue = now().queue_of(stream);
   of(e).time = std::make_shared<fake::moment>();
   now().order.put(queue, [queue, at = of(e).time](cairn::cpu::queue&) { *at = {now().clocks[queue], now().resets}; });
@@ -230,19 +259,19 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
   now().order.run_some();
-  if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
+  if (!now().order.is_over(of(e).place)) return fake::last_error() = cudaErrorNotReady;
   // It is over, but perhaps not yet by the host's clock, which an answer moves on.
   std::uint64_t& host = fake::time_of_host();
   std::uint64_t then = host;
   fake::set_behind(then, of(e).time);
   if (then == host) return cudaSuccess;
   host = std::min(then, host + 2000);
-  return cudaErrorNotReady;
+  return fake::last_error() = cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   ENTER();
   for (const cudaEvent_t e : {from, to}) {
-    if (!of(e).is_timed || of(e).time == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!of(e).is_timed || of(e).time == nullptr || of(e).gpu != of(from).gpu) return cudaErrorInvalidResourceHandle;
     if (!now().order.is_over(of(e).place)) return cudaErrorNotReady;
   }
   *milliseconds = static_cast<float>(
@@ -262,6 +291,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;
+  // Pageable memory goes through the runtime's own: until it has been there, or has come back, a GPU makes the host wait.
+  if ((!to_device && !now().is_pinned(to)) || (!from_device && !now().is_pinned(from))) ++now().counted.waits;
   fake::put(stream, fake::time_of_copy(bytes), [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
@@ -284,6 +315,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kerne
   const std::size_t blocks = how->gridDim.x, threads = how->blockDim.x;
   if (blocks == 0 || threads == 0 || threads > 1024 || how->gridDim.y != 1 || how->blockDim.y != 1)
     return cudaErrorInvalidConfiguration;
+  if (!now().may_use(how->stream)) return cudaErrorInvalidResourceHandle;
   const auto& made = *static_cast<const cairn::detail::kernel_of_host*>(kernel);
   if (made.bytes > 4096) return cudaErrorInvalidValue;
   std::vector<std::byte> given(made.bytes);

@@ -31,6 +31,7 @@ struct event {
   apart::event place;
   std::shared_ptr<moment> time; // null: it was not recorded
   bool is_timed = false;
+  int gpu = 0; // that was the current one when it was made
 };
 
 // FAKE_GPUS of the environment, or 2.
@@ -42,14 +43,19 @@ struct state {
   std::map<std::string, std::size_t> calls;
   std::map<std::string, failure> failures;
   std::set<cublasLtEpilogue_t> refused, unchecked;
-  std::map<std::byte*, std::size_t> memory;    // whole pages
+  std::map<std::byte*, std::size_t> memory; // whole pages
+  std::map<const std::byte*, std::size_t> pinned;
   apart::schedule order{1};                    // the streams of all devices
   std::map<std::size_t, std::uint64_t> clocks; // of each stream
+  std::map<std::size_t, int> gpu_of_stream;    // of those that are not destroyed
   std::size_t resets = 0;
   int gpus = gpus_of_machine();
 
   void open(bool readable) const;
   bool owns(const void* at) const;
+  bool is_pinned(const void* at) const;
+  // A stream that was made, while the calling thread has its GPU.
+  bool may_use(cudaStream_t stream) const;
   // The default stream is one that nobody made.
   std::size_t queue_of(cudaStream_t stream) {
     if (stream != nullptr) return reinterpret_cast<std::uintptr_t>(stream) - 1;
@@ -58,6 +64,9 @@ struct state {
   }
 };
 state& now();
+// The calling thread's.
+int& current_gpu();
+cudaError_t& last_error();
 
 // Counts a call; the code that it has to fail with, or 0.
 int entered(const char* function);

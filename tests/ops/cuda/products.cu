@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cmath>
 
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
@@ -144,22 +145,61 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
 }
 
 TEST_CASE("cuda: a product has the same bits whatever is done with it") {
-  const shape_of_product s{33, 20, 65, 0};
-  for (const transpose form : forms) {
-    const auto product_of = [&](int parts) {
-      testing::given<float> g;
-      std::vector<testing::on_gpu<float>> in, out;
-      for (const auto& x : numbers(form, s).in) g.in.push_back(in.emplace_back(testing::converted<float>(x), 0).data());
-      for (const auto& x : numbers(form, s).out) g.out.push_back(out.emplace_back(testing::converted<float>(x), 0).data());
-      multiply(testing::gpu().compute(), g, form, s, parts);
-      return out[0].back();
-    };
-    const auto plain = product_of(0), relu = product_of(with_relu), sums = product_of(with_sums), masked = product_of(with_mask);
-    CHECK(sums == plain);
-    const auto mask = normal(s.m * s.n, 5);
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      CHECK(relu[i] == (plain[i] < 0 ? 0 : plain[i]));
-      CHECK(masked[i] == (mask[i] <= 0 ? 0 : plain[i]));
+  // The second has so few elements that a GPU adds up over k in parts.
+  for (const shape_of_product& s : {shape_of_product{33, 20, 65, 0}, shape_of_product{12, 8, 4100, 0}})
+    for (const transpose form : forms) {
+      const auto product_of = [&](int parts) {
+        testing::given<float> g;
+        std::vector<testing::on_gpu<float>> in, out;
+        for (const auto& x : numbers(form, s).in) g.in.push_back(in.emplace_back(testing::converted<float>(x), 0).data());
+        for (const auto& x : numbers(form, s).out) g.out.push_back(out.emplace_back(testing::converted<float>(x), 0).data());
+        multiply(testing::gpu().compute(), g, form, s, parts);
+        return out[0].back();
+      };
+      const auto plain = product_of(0), relu = product_of(with_relu), sums = product_of(with_sums),
+                 masked = product_of(with_mask);
+      const auto biased = product_of(with_bias), added = product_of(with_addend), both = product_of(with_addend | with_sums);
+      CHECK(sums == plain);
+      CHECK(both == added);
+      const auto of_float = [](const std::vector<double>& x) { return testing::converted<float>(x); };
+      const auto bias = of_float(normal(s.n, 3)), addend = of_float(normal(plain.size(), 4)),
+                 mask = of_float(normal(plain.size(), 5));
+      bool right = true;
+      for (std::size_t i = 0; i < plain.size(); ++i)
+        right = right && relu[i] == (plain[i] < 0 ? 0 : plain[i]) && masked[i] == (mask[i] <= 0 ? 0 : plain[i]) &&
+                biased[i] == plain[i] + bias[i % s.n] && added[i] == plain[i] + addend[i];
+      CHECK_MESSAGE(right, "form ", static_cast<int>(form), ", k ", s.k);
+    }
+}
+
+TEST_CASE("cuda: a product counts all of k, and what is not a number stays so") {
+  cuda::queue& queue = testing::gpu().compute();
+  for (const std::size_t k : {1U, 7U, 129U, 1000U, 4099U, 20001U})
+    for (const transpose form : forms)
+      for (const std::size_t m : {4U, 40U}) {
+        const operands_of of(form, {m, 12, k, 0});
+        const testing::on_gpu<float> a(std::vector<float>(m * k, 1), 0), b(std::vector<float>(12 * k, 1), 0),
+            c(std::vector<float>(m * 12), 0), sums(std::vector<float>(m), 0);
+        matmul(queue, matrix(c.data(), m, 12), matrix<const float>(a.data(), of.rows_a, of.columns_a),
+               matrix<const float>(b.data(), of.rows_b, of.columns_b), form, {.row_sums = sums.data()});
+        CHECK(c.back() == std::vector<float>(m * 12, static_cast<float>(k)));
+        CHECK(sums.back() == std::vector<float>(m, static_cast<float>(k)));
+      }
+  const testing::on_gpu<float> one({NAN, 1}, 0), bias({0, 0}, 0), x({1, -1}, 0), y({0, 0, 0, 0}, 0);
+  matmul(queue, matrix(y.data(), 2, 2), matrix<const float>(x.data(), 2, 1), matrix<const float>(one.data(), 2, 1),
+         transpose::second, {.bias = bias.data(), .then = activation::relu}); // (NAN, 1) and (NAN, -1)
+  const auto rectified = y.back();
+  CHECK((std::isnan(rectified[0]) && rectified[1] == 1 && std::isnan(rectified[2]) && rectified[3] == 0));
+}
+
+TEST_CASE("cuda: an addend and a bias need not be aligned as the rest is") {
+  for (const std::size_t skipped : {1U, 4U}) { // to 4 and to 16 bytes
+    const testing::on_gpu<float> a(std::vector<float>(64, 1), 0), b(std::vector<float>(64, 2), 0), c(std::vector<float>(64), 0),
+        less(std::vector<float>(64, 3), skipped);
+    for (const epilogue<float>& then : {epilogue<float>{.addend = {less.data(), 8, 8}}, epilogue<float>{.bias = less.data()}}) {
+      matmul(testing::gpu().compute(), matrix(c.data(), 8, 8), matrix<const float>(a.data(), 8, 8),
+             matrix<const float>(b.data(), 8, 8), transpose::second, then);
+      CHECK(c.back() == std::vector<float>(64, 19));
     }
   }
 }

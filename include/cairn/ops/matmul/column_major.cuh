@@ -54,13 +54,22 @@ constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<
   return call;
 }
 
+// Whether an algorithm that was chosen for the one address serves the other too.
+template <class T>
+constexpr bool are_aligned_alike(const T* x, const T* y) {
+  if (std::is_constant_evaluated()) return true; // where there are no addresses
+  return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
+}
+
 // Moves into the call what it can do, and leaves in `then` what kernels do behind it. With `fuses` the library takes the richest
 // epilogue that this form has here: the bias and ReLU of a forward (second), the sums of a weight's gradient (first).
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them.
+  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them. No epilogue of the library has one
+  // beside it: it can be asked whether an algorithm serves an epilogue, but not whether with an addend.
   const bool is_linear = then.bias == nullptr && then.then == activation::none;
-  if (is_linear && then.addend.data != nullptr && then.addend.stride == call.ldd) {
+  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
+      are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
   }

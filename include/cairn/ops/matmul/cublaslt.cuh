@@ -64,7 +64,7 @@ public:
         return found;
       }
     }
-    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT);
+    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT, nullptr);
     check_cublas(ask(handle, aligned, found.how), op);
     return found;
   }
@@ -75,7 +75,8 @@ public:
                  : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
                  : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
                  : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
-                                                       : CUBLASLT_EPILOGUE_DEFAULT);
+                                                       : CUBLASLT_EPILOGUE_DEFAULT,
+                 sums ? call_.sums : call_.bias);
     const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
     const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
     check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
@@ -89,12 +90,15 @@ private:
   void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
     check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
   }
-  // The pointer comes first, as some epilogues are refused without one; any will do to ask for an algorithm.
-  void set_epilogue(cublasLtEpilogue_t which) {
-    const void* vector = which == CUBLASLT_EPILOGUE_BGRADB ? call_.sums : call_.bias;
-    if (vector == nullptr) vector = call_.d;
+  // The pointer comes first, as some epilogues are refused without one.
+  void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
+  }
+  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes the alignment of its address for that
+  // of all (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So this one is aligned to 16 bytes and not to 32, wherever d lies.
+  const void* any_vector() const {
+    return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
   // As it lies: op() of it is (rows, columns).
   static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
@@ -110,6 +114,9 @@ private:
       check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
+    // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
+    // addend one after the other, to other bits than those of a sum and an addition.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
@@ -126,7 +133,7 @@ private:
               std::initializer_list<cublasLtEpilogue_t> epilogues) {
     bool first = true;
     for (const cublasLtEpilogue_t which : epilogues) {
-      set_epilogue(which);
+      set_epilogue(which, any_vector());
       cublasLtMatmulHeuristicResult_t result{};
       const cublasStatus_t code =
           first ? ask(handle, aligned, found) : cublasLtMatmulAlgoCheck(handle, &how_, &a_, &b_, &d_, &d_, &found, &result);
