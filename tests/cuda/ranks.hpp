@@ -2,6 +2,7 @@
 // Ranks that train the small network on a GPU that they share, and one trainer that makes a micro-batch of each.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -70,7 +71,8 @@ told told_by_rank(Rank& rank, const training& how) {
 template <class Model, class Device = cairn::cuda>
 std::vector<told> told_by(int ranks, const training& how = {}) {
   std::vector<told> all(static_cast<std::size_t>(ranks));
-  cairn::threads{ranks}.run(
+  // A tool that checks every access of a GPU makes it many times as slow.
+  cairn::threads{ranks, {.deadline = std::chrono::minutes(5)}}.run(
       [&](cairn::threads::rank& rank) { all[static_cast<std::size_t>(rank.rank())] = told_by_rank<Model, Device>(rank, how); });
   return all;
 }
