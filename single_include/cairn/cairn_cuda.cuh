@@ -248,7 +248,9 @@ public:
   // How many GPUs this program can use: 0 where there is none, or no driver.
   static int count() {
     int found = 0;
-    return cudaGetDeviceCount(&found) == cudaSuccess ? found : 0;
+    if (cudaGetDeviceCount(&found) == cudaSuccess) return found;
+    static_cast<void>(cudaGetLastError()); // nothing went wrong
+    return 0;
   }
 
   queue& compute() { return *compute_; }
@@ -302,7 +304,10 @@ public:
     if (e.place == nullptr) return true;
     here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
-    if (code == cudaErrorNotReady) return false;
+    if (code == cudaErrorNotReady) { // which is no error, though the runtime keeps it for who asks for the last one
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
     detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
     return true;
   }
@@ -1892,13 +1897,22 @@ constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<
   return call;
 }
 
+// Whether an algorithm that was chosen for the one address serves the other too.
+template <class T>
+constexpr bool are_aligned_alike(const T* x, const T* y) {
+  if (std::is_constant_evaluated()) return true; // where there are no addresses
+  return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
+}
+
 // Moves into the call what it can do, and leaves in `then` what kernels do behind it. With `fuses` the library takes the richest
 // epilogue that this form has here: the bias and ReLU of a forward (second), the sums of a weight's gradient (first).
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them.
+  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them. No epilogue of the library has one
+  // beside it: it can be asked whether an algorithm serves an epilogue, but not whether with an addend.
   const bool is_linear = then.bias == nullptr && then.then == activation::none;
-  if (is_linear && then.addend.data != nullptr && then.addend.stride == call.ldd) {
+  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
+      are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
   }
@@ -1968,7 +1982,7 @@ public:
         return found;
       }
     }
-    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT);
+    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT, nullptr);
     check_cublas(ask(handle, aligned, found.how), op);
     return found;
   }
@@ -1979,7 +1993,8 @@ public:
                  : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
                  : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
                  : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
-                                                       : CUBLASLT_EPILOGUE_DEFAULT);
+                                                       : CUBLASLT_EPILOGUE_DEFAULT,
+                 sums ? call_.sums : call_.bias);
     const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
     const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
     check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
@@ -1993,12 +2008,15 @@ private:
   void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
     check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
   }
-  // The pointer comes first, as some epilogues are refused without one; any will do to ask for an algorithm.
-  void set_epilogue(cublasLtEpilogue_t which) {
-    const void* vector = which == CUBLASLT_EPILOGUE_BGRADB ? call_.sums : call_.bias;
-    if (vector == nullptr) vector = call_.d;
+  // The pointer comes first, as some epilogues are refused without one.
+  void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
+  }
+  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes the alignment of its address for that
+  // of all (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So this one is aligned to 16 bytes and not to 32, wherever d lies.
+  const void* any_vector() const {
+    return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
   // As it lies: op() of it is (rows, columns).
   static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
@@ -2014,6 +2032,9 @@ private:
       check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
+    // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
+    // addend one after the other, to other bits than those of a sum and an addition.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
@@ -2030,7 +2051,7 @@ private:
               std::initializer_list<cublasLtEpilogue_t> epilogues) {
     bool first = true;
     for (const cublasLtEpilogue_t which : epilogues) {
-      set_epilogue(which);
+      set_epilogue(which, any_vector());
       cublasLtMatmulHeuristicResult_t result{};
       const cublasStatus_t code =
           first ? ask(handle, aligned, found) : cublasLtMatmulAlgoCheck(handle, &how_, &a_, &b_, &d_, &d_, &found, &result);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which GPU a rank takes.
+#include <chrono>
+
 #include <cairn/cairn_cuda.cuh>
 #include <doctest/doctest.h>
 
@@ -11,7 +13,7 @@ using namespace cairn;
 
 TEST_CASE("cuda: ranks of a machine take its GPUs one after the other, and share them where there are fewer") {
   const int ranks = cuda::count() + 1;
-  threads{ranks}.run([](threads::rank& rank) {
+  threads{ranks, {.deadline = std::chrono::minutes(5)}}.run([](threads::rank& rank) { // a tool may watch every access
     using type = testing::trainer_of<ddp<testing::Net, threads::rank>, cuda>;
     type t{rank, AdamW{}};
     CHECK(t.device().ordinal() == rank.rank() % cuda::count());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -28,9 +29,11 @@ struct wish {
 };
 struct algorithm {
   std::uint64_t mark;
-  std::uint64_t epilogue; // that it was asked for: it adds in another order for another
-  std::uint64_t alignment, workspace;
-  std::uint64_t of_vector;   // the alignment of the bias that it was asked with: likewise
+  std::uint64_t workspace;
+  // That it was asked for. It adds up in another order for another.
+  std::uint64_t epilogue;
+  std::uint64_t alignment;
+  std::uint64_t of_vector;   // the alignment of the bias that it was asked with
   std::uint64_t is_in_place; // parts of a sum are added to the result, that is to C, one after the other
 };
 constexpr std::uint64_t mark = 0xCA1247;
@@ -83,11 +86,12 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
   std::vector<T> columns_of_a(m * k), sums(m);
   for (std::uint64_t i = 0; i < k; ++i)
     for (std::uint64_t row = 0; row < m; ++row) columns_of_a[i * m + row] = ta ? a[at(p.a, i, row)] : a[at(p.a, row, i)];
+  const auto turn = static_cast<std::uint64_t>(std::countr_zero(p.by.alignment) + std::countr_zero(p.by.of_vector));
   for (std::uint64_t column = 0; column < n; ++column) {
     for (std::uint64_t row = 0; row < m; ++row) sums[row] = p.by.is_in_place != 0 && beta != 0 ? c[at(p.c, row, column)] : T(0);
     for (std::uint64_t step = 0; step < k; ++step) {
-      const std::uint64_t turned = (step + p.by.of_vector) % k;
-      const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? step : k - 1 - turned;
+      const std::uint64_t turned = (step + turn) % k;
+      const std::uint64_t i = p.by.epilogue == CUBLASLT_EPILOGUE_DEFAULT ? turned : k - 1 - turned;
       const T factor = of_b(i, column);
       const T* const from = columns_of_a.data() + i * m;
       T* const to = sums.data();
@@ -184,9 +188,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const wish& own = in<wish>(p);
   const auto vector = reinterpret_cast<std::uintptr_t>(how.vector) | 256;
   in<algorithm>(&results[0].algo) = {mark,
+                                     own.workspace,
                                      how.epilogue,
                                      *std::max_element(own.alignment, own.alignment + 4),
-                                     own.workspace,
                                      has_vector(how) ? vector & (~vector + 1) : 1, // its lowest bit
                                      own.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE};
   results[0].workspaceSize = 1024;

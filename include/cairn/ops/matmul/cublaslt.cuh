@@ -95,8 +95,8 @@ private:
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
   }
-  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes the alignment of its address for that
-  // of all (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So this one is aligned to 16 bytes and not to 32, wherever d lies.
+  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes its address to be as aligned as
+  // those to come (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d lies.
   const void* any_vector() const {
     return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
