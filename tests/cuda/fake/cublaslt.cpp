@@ -35,6 +35,7 @@ struct algorithm {
   std::uint64_t alignment;
   std::uint64_t of_vector;   // the alignment of the bias that it was asked with
   std::uint64_t is_in_place; // parts of a sum are added to the result, that is to C, one after the other
+  std::uint64_t takes_c;     // that is not D
 };
 constexpr std::uint64_t mark = 0xCA1247;
 
@@ -176,7 +177,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t to,
-                                              cublasLtMatmulPreference_t p, int, cublasLtMatmulHeuristicResult_t results[],
+                                              cublasLtMatmulPreference_t p, int most, cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
   ENTER();
   ++fake::now().counted.asked;
@@ -187,15 +188,27 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const wish& own = in<wish>(p);
   const auto vector = reinterpret_cast<std::uintptr_t>(how.vector) | 256;
-  in<algorithm>(&results[0].algo) = {mark,
-                                     own.workspace,
-                                     how.epilogue,
-                                     *std::max_element(own.alignment, own.alignment + 4),
-                                     has_vector(how) ? vector & (~vector + 1) : 1, // its lowest bit
-                                     own.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE};
-  results[0].workspaceSize = 1024;
-  results[0].state = CUBLAS_STATUS_SUCCESS;
-  *count = 1;
+  // The quickest does not add what lies elsewhere.
+  for (*count = 0; *count < most && *count < 2; ++*count) {
+    cublasLtMatmulHeuristicResult_t& result = results[*count];
+    in<algorithm>(&result.algo) = {mark,
+                                   own.workspace,
+                                   how.epilogue,
+                                   *std::max_element(own.alignment, own.alignment + 4),
+                                   has_vector(how) ? vector & (~vector + 1) : 1, // its lowest bit
+                                   own.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE,
+                                   *count > 0};
+    result.workspaceSize = 1024;
+    result.state = CUBLAS_STATUS_SUCCESS;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* algo, cublasLtMatmulAlgoCapAttributes_t what,
+                                                 void* value, std::size_t size, std::size_t* written) {
+  ENTER();
+  const auto takes = static_cast<std::int32_t>(in<algorithm>(algo).takes_c);
+  if (what != CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT || size != sizeof takes) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(value, &takes, *written = size);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
@@ -219,7 +232,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   ++fake::now().counted.products;
   const product p{in<description>(d), in<layout>(la), in<layout>(lb), in<layout>(lc), in<layout>(ld), in<algorithm>(algo)};
   if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::now().owns(workspace) ||
-      !fake::now().may_use(stream))
+      reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || !fake::now().may_use(stream))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_known(p.how)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto lies = [](const void* at, std::uint64_t alignment) {
@@ -228,7 +241,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   for (const void* at : {a, b, c, static_cast<const void*>(to)})
     if (!lies(at, p.by.alignment)) return CUBLAS_STATUS_INVALID_VALUE;
   if (has_vector(p.how) && !lies(p.how.vector, p.by.of_vector)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (c == to && p.c.ld != p.d.ld) return CUBLAS_STATUS_INVALID_VALUE;
+  if (c == to ? p.c.ld != p.d.ld : p.by.takes_c == 0) return CUBLAS_STATUS_INVALID_VALUE;
   const auto later = [&]<class T>(T) {
     const T factor = *static_cast<const T*>(beta);
     if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <type_traits>
 
 #include <cublasLt.h>
@@ -52,7 +54,7 @@ public:
   // all calls of the key do without.
   product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
     product_algorithm found;
-    if constexpr (!of_double) { // of which it knows no epilogue
+    if constexpr (!of_double) { // as hardly anybody trains in double
       const bool rich =
           form == transpose::second
               ? serves(handle, aligned, found.how,
@@ -115,18 +117,30 @@ private:
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
     // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
-    // addend one after the other, to other bits than those of a sum and an addition.
+    // addend one after the other, to other bits than those of a sum and an addition, and in an order that nobody promises.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
-    cublasLtMatmulHeuristicResult_t result{};
+    std::array<cublasLtMatmulHeuristicResult_t, 8> results{}; // the best first
     int count = 0;
-    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish, 1, &result, &count);
+    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish,
+                                                               static_cast<int>(results.size()), results.data(), &count);
     if (code != CUBLAS_STATUS_SUCCESS) return code;
-    if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
-    found = result.algo;
-    return result.state;
+    for (const auto& result : std::span(results).first(static_cast<std::size_t>(count)))
+      if (result.state == CUBLAS_STATUS_SUCCESS && takes_addend(result.algo)) {
+        found = result.algo;
+        return CUBLAS_STATUS_SUCCESS;
+      }
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  // An addend lies elsewhere than the result, which not every algorithm allows.
+  static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
+    std::int32_t takes = 0;
+    std::size_t size = 0;
+    const cublasStatus_t code =
+        cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
+    return code != CUBLAS_STATUS_SUCCESS || takes != 0;
   }
   // Is there an algorithm for the first epilogue that can do the others?
   bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
