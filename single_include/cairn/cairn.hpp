@@ -5724,7 +5724,7 @@ public:
         block = ::operator new(detail::align_up(bytes), std::align_val_t{detail::block_alignment(bytes)});
       } catch (const std::bad_alloc&) {
         throw device_error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
-                    " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
+                           " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       }
       detail::ask_for_huge_pages(block, bytes);
       return static_cast<std::byte*>(block);
@@ -28979,7 +28979,7 @@ public:
     bool is_open = false;
     std::uint64_t call = 0;
     std::uint64_t step = 0; // that it belongs to
-    double scale = 1; // of the gradients, besides the mean
+    double scale = 1;       // of the gradients, besides the mean
     bool has_norm = false;
     bool has_mean = false;
     bool has_facts = false;
@@ -29317,13 +29317,18 @@ protected:
         if (!q.is_frozen) updates_.add(q);
       });
   }
-  // What is on the queue works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks.
+  // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
+  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
+  // a failed step left on their way are still read.
   ~trained_replica() {
     if constexpr (is_apart) {
       try {
-        if constexpr (through) wait_on_host(compute(), compute().record(), options_.deadline, [] {});
-        else waiting()(compute().record());
+        if constexpr (through) {
+          compute().wait(replica_.device().transfers().record());
+          wait_on_host(compute(), compute().record(), options_.deadline, [] {});
+        } else {
+          waiting()(compute().record());
+        }
       } catch (...) {
       }
     }

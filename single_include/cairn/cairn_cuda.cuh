@@ -438,8 +438,8 @@ inline int cuda::checked(int ordinal) {
   const cudaError_t code = cudaGetDeviceCount(&found);
   if (code != cudaSuccess || found == 0)
     throw device_error(std::string("cuda: expected a GPU, found none that this program can use (") +
-                (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
-                detail::advice_for(cudaErrorNoDevice));
+                       (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
+                       detail::advice_for(cudaErrorNoDevice));
   if (ordinal >= 0 && ordinal < found) return ordinal;
   throw input_error("cuda: expected an ordinal of 0 to " + std::to_string(found - 1) + ", as this program sees " +
                     std::to_string(found) + " GPUs, found " + std::to_string(ordinal) + "; see CUDA_VISIBLE_DEVICES");
@@ -1970,7 +1970,7 @@ public:
   // all calls of the key do without.
   product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
     product_algorithm found;
-    if constexpr (!of_double) { // of which it knows no epilogue
+    if constexpr (!of_double) { // as hardly anybody trains in double
       const bool rich =
           form == transpose::second
               ? serves(handle, aligned, found.how,
@@ -2013,8 +2013,8 @@ private:
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
   }
-  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes the alignment of its address for that
-  // of all (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So this one is aligned to 16 bytes and not to 32, wherever d lies.
+  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes its address to be as aligned as
+  // those to come (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d lies.
   const void* any_vector() const {
     return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
@@ -2033,18 +2033,30 @@ private:
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
     // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
-    // addend one after the other, to other bits than those of a sum and an addition.
+    // addend one after the other, to other bits than those of a sum and an addition, and in an order that nobody promises.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
-    cublasLtMatmulHeuristicResult_t result{};
+    std::array<cublasLtMatmulHeuristicResult_t, 8> results{}; // the best first
     int count = 0;
-    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish, 1, &result, &count);
+    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish,
+                                                               static_cast<int>(results.size()), results.data(), &count);
     if (code != CUBLAS_STATUS_SUCCESS) return code;
-    if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
-    found = result.algo;
-    return result.state;
+    for (const auto& result : std::span(results).first(static_cast<std::size_t>(count)))
+      if (result.state == CUBLAS_STATUS_SUCCESS && takes_addend(result.algo)) {
+        found = result.algo;
+        return CUBLAS_STATUS_SUCCESS;
+      }
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  // An addend lies elsewhere than the result, which not every algorithm allows.
+  static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
+    std::int32_t takes = 0;
+    std::size_t size = 0;
+    const cublasStatus_t code =
+        cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
+    return code != CUBLAS_STATUS_SUCCESS || takes != 0;
   }
   // Is there an algorithm for the first epilogue that can do the others?
   bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,

@@ -69,10 +69,9 @@ TEST_CASE("step_guard: what concerns other ranks says in which step, and stays o
   const auto fail = [&] { return guard.run(6, []() -> double { throw device_error("broken"); }, [] {}); };
   CHECK_THROWS_AS(fail(), device_error);
   CHECK_THROWS_WITH(fail(), "trainer, step 6: broken");
-  CHECK_THROWS_WITH(
-      guard.run(
-          7, []() -> double { throw device_error("broken").in_step("trainer, step 5 or 6"); }, [] {}),
-      "trainer, step 5 or 6: broken");
+  CHECK_THROWS_WITH(guard.run(
+                        7, []() -> double { throw device_error("broken").in_step("trainer, step 5 or 6"); }, [] {}),
+                    "trainer, step 5 or 6: broken");
   CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, [] {}), int);
 }
 

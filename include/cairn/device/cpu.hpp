@@ -61,7 +61,7 @@ public:
         block = ::operator new(detail::align_up(bytes), std::align_val_t{detail::block_alignment(bytes)});
       } catch (const std::bad_alloc&) {
         throw device_error("cpu: expected memory for " + std::to_string(bytes) + " bytes (" + std::to_string(bytes >> 20) +
-                    " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
+                           " MiB), found less; take a smaller batch or network, or a checkpoint<> that stores less");
       }
       detail::ask_for_huge_pages(block, bytes);
       return static_cast<std::byte*>(block);

@@ -239,8 +239,8 @@ inline int cuda::checked(int ordinal) {
   const cudaError_t code = cudaGetDeviceCount(&found);
   if (code != cudaSuccess || found == 0)
     throw device_error(std::string("cuda: expected a GPU, found none that this program can use (") +
-                (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
-                detail::advice_for(cudaErrorNoDevice));
+                       (code == cudaSuccess ? "no device is visible" : cudaGetErrorString(code)) + "); " +
+                       detail::advice_for(cudaErrorNoDevice));
   if (ordinal >= 0 && ordinal < found) return ordinal;
   throw input_error("cuda: expected an ordinal of 0 to " + std::to_string(found - 1) + ", as this program sees " +
                     std::to_string(found) + " GPUs, found " + std::to_string(ordinal) + "; see CUDA_VISIBLE_DEVICES");

@@ -38,7 +38,7 @@ public:
     bool is_open = false;
     std::uint64_t call = 0;
     std::uint64_t step = 0; // that it belongs to
-    double scale = 1; // of the gradients, besides the mean
+    double scale = 1;       // of the gradients, besides the mean
     bool has_norm = false;
     bool has_mean = false;
     bool has_facts = false;
