@@ -17,7 +17,7 @@ namespace cairn::detail {
 // Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
 // are two kinds,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
-//   void operator()(const Team&, std::size_t block) const     launch_teams: for every block of threads, in any order
+//   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
 // and no other way to start one, so that a C++ compiler can make the same kernels as loops of the host: tests run them so.
 
 template <class Body>
@@ -29,8 +29,17 @@ inline constexpr unsigned each_threads = 256;
 // How many blocks a multiprocessor holds at least, which leaves a thread 80 registers, in a team 128. The compiler left to itself
 // takes fewer on some GPUs, and spills.
 inline constexpr unsigned each_blocks = 768 / each_threads;
+// A team of 32 threads has a block with others, as many as make 128 threads.
 template <unsigned Threads>
-inline constexpr unsigned team_blocks = 512 / Threads;
+inline constexpr unsigned team_threads = Threads * team<Threads>::in_block;
+template <unsigned Threads>
+inline constexpr unsigned team_blocks = 512 / team_threads<Threads>;
+
+template <class Body>
+struct teams_of {
+  Body body;
+  std::size_t count;
+};
 
 #if defined(__CUDACC__)
 template <class Body>
@@ -39,8 +48,9 @@ __global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__global__ void __launch_bounds__(Threads, team_blocks<Threads>) run_team(const Body body) {
-  body(team<Threads>{}, blockIdx.x);
+__global__ void __launch_bounds__(team_threads<Threads>, team_blocks<Threads>) run_team(const teams_of<Body> work) {
+  const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
+  if (i < work.count) work.body(team<Threads>{}, i);
 }
 template <class Body>
 const void* each_kernel() {
@@ -67,9 +77,10 @@ inline constexpr kernel_of_host each_of_host{sizeof(each_of<Body>), [](const voi
                                                in_order(work.count, backwards, work.body);
                                              }};
 template <unsigned Threads, class Body>
-inline constexpr kernel_of_host team_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
-                                               const Body& body = *static_cast<const Body*>(given);
-                                               in_order(blocks, backwards, [&](std::size_t b) { body(team<Threads>{}, b); });
+inline constexpr kernel_of_host team_of_host{sizeof(teams_of<Body>), [](const void* given, std::size_t, bool backwards) {
+                                               const auto& work = *static_cast<const teams_of<Body>*>(given);
+                                               in_order(work.count, backwards,
+                                                        [&](std::size_t i) { work.body(team<Threads>{}, i); });
                                              }};
 template <class Body>
 const void* each_kernel() {
@@ -90,17 +101,20 @@ void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Bo
   queue.start(op, each_kernel<Body>(), (count + each_threads - 1) / each_threads, each_threads, &work);
 }
 
-// body(team, block) for every block in [0, blocks).
+// body(team, i) for every i in [0, count).
 template <unsigned Threads, class Body>
-void launch_teams(cuda::queue& queue, const char* op, std::size_t blocks, Body body) {
+void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
-  if (blocks != 0) queue.start(op, team_kernel<Threads, Body>(), blocks, Threads, &body);
+  if (count == 0) return;
+  constexpr std::size_t in_block = team<Threads>::in_block;
+  teams_of<Body> work{body, count};
+  queue.start(op, team_kernel<Threads, Body>(), (count + in_block - 1) / in_block, team_threads<Threads>, &work);
 }
 // The same, by as many threads as work of this length keeps busy.
 template <class Body>
-void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t blocks, const Body& body) {
-  if (length <= 256) launch_teams<32>(queue, op, blocks, body);
-  else launch_teams<256>(queue, op, blocks, body);
+void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
+  if (length <= 256) launch_teams<32>(queue, op, count, body);
+  else launch_teams<256>(queue, op, count, body);
 }
 
 } // namespace cairn::detail

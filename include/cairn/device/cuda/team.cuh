@@ -4,67 +4,100 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/device/cuda/quad.cuh>
 
 namespace cairn::detail {
 
-// A block of threads that work on one thing, such as a row. What a kernel says outside of each(), sum() and greatest() all its
-// threads do alike; a number that one of them wrote others may read behind the next sum() or greatest().
+// Sums that are made together.
+template <std::size_t Sums>
+struct sums_of {
+  double at[Sums];
+};
+
+// Threads that work on one thing, such as a row: a block of them, or 32, of which a block has several. What a kernel says outside
+// of each(), sum() and greatest() all its threads do alike; a number that one of them wrote others may read behind the next sum()
+// or greatest().
 //
 // A sum has one order whatever runs it: thread t adds up the terms t, t + Threads, ... one after another; then the sums of
 // neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and those of the 32s from the first to the last. No
-// atomic addition, whose order is a matter of luck.
+// atomic addition, whose order is a matter of luck. In sums over quads a thread has the elements of quad t, t + Threads, ...;
+// what it finds in four of them is added up as T's, and the sums of fours as doubles: on most GPUs an addition of doubles takes
+// 64 times as long as one of floats, and on some 2.
 //
 // Without a CUDA compiler the same is done by the host, thread after thread, so that tests of kernels run where there is no GPU.
 template <unsigned Threads>
 class team {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "team: threads come in 32s, at most 1024 of them");
+  static constexpr std::size_t chain = 4;
 
 public:
   static constexpr unsigned threads = Threads;
+  static constexpr unsigned in_block = Threads < 128 ? 128 / Threads : 1; // as blocks of 32 would leave half a GPU idle
 
 #if defined(__CUDACC__)
   // f(i) for every i in [0, count).
   template <class F>
   __device__ void each(std::size_t count, const F& f) const {
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) f(i);
+    for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
   // f() by one of them.
   template <class F>
   __device__ void once(const F& f) const {
-    if (threadIdx.x == 0) f();
+    if (own() == 0) f();
   }
   // The sum of term(i) over [0, count); term says of which type.
   template <class Term>
   __device__ auto sum(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
-    number own{};
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) own += term(i);
-    return joined(own, [](number a, number b) { return a + b; });
+    number mine{};
+    for (std::size_t i = own(); i < count; i += Threads) mine += term(i);
+    return joined(mine, [](number a, number b) { return a + b; });
   }
   // The greatest of term(0) to term(count - 1), count > 0, as a loop finds it that begins with term(0).
   template <class Term>
   __device__ auto greatest(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
-    number own = term(0);
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) {
+    number mine = term(0);
+    for (std::size_t i = own(); i < count; i += Threads) {
       const number other = term(i);
-      own = other > own ? other : own;
+      mine = other > mine ? other : mine;
     }
-    return joined(own, [](number a, number b) { return b > a ? b : a; });
+    return joined(mine, [](number a, number b) { return b > a ? b : a; });
+  }
+  // Sums of what add(q, sums) adds to an array of T's for every quad q in [0, quads).
+  template <class T, std::size_t Sums, class Add>
+  __device__ sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
+    sums_of<Sums> all{};
+    for (std::size_t q = own(); q < quads; q += chain * Threads) {
+      T some[Sums] = {};
+#pragma unroll
+      for (std::size_t turn = 0; turn < chain; ++turn)
+        if (q + turn * Threads < quads) add(q + turn * Threads, some);
+      for (std::size_t s = 0; s < Sums; ++s) all.at[s] += static_cast<double>(some[s]);
+    }
+    for (std::size_t s = 0; s < Sums; ++s) all.at[s] = joined(all.at[s], [](double a, double b) { return a + b; });
+    return all;
   }
 
 private:
+  static __device__ unsigned own() { return threadIdx.x % Threads; }
+
   template <class Number, class F>
-  static __device__ Number joined(Number own, const F& f) {
+  static __device__ Number joined(Number mine, const F& f) {
     constexpr unsigned all = 0xFFFFFFFFU, warps = Threads / 32;
-    for (unsigned half = 16; half > 0; half /= 2) own = f(own, __shfl_down_sync(all, own, half));
-    __shared__ Number of_warp[warps];
-    __syncthreads(); // the last one's may still be read
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = own;
-    __syncthreads();
-    Number result = of_warp[0];
-    for (unsigned w = 1; w < warps; ++w) result = f(result, of_warp[w]);
-    return result;
+    for (unsigned half = 16; half > 0; half /= 2) mine = f(mine, __shfl_down_sync(all, mine, half));
+    if constexpr (warps == 1) {
+      __syncwarp(); // what was read before is read, and what was written before can be
+      return __shfl_sync(all, mine, 0);
+    } else {
+      __shared__ Number of_warp[warps];
+      __syncthreads(); // the last one's may still be read
+      if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
+      __syncthreads();
+      Number result = of_warp[0];
+      for (unsigned w = 1; w < warps; ++w) result = f(result, of_warp[w]);
+      return result;
+    }
   }
 #else
   template <class F>
@@ -93,6 +126,19 @@ private:
       own[i % Threads] = other > own[i % Threads] ? other : own[i % Threads];
     });
     return joined(own, [](number a, number b) { return b > a ? b : a; });
+  }
+  template <class T, std::size_t Sums, class Add>
+  sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
+    double own[Sums][Threads] = {};
+    for (std::size_t t = 0; t < Threads; ++t)
+      for (std::size_t q = t; q < quads;) {
+        T some[Sums] = {};
+        for (std::size_t turn = 0; turn < chain && q < quads; ++turn, q += Threads) add(q, some);
+        for (std::size_t s = 0; s < Sums; ++s) own[s][t] += static_cast<double>(some[s]);
+      }
+    sums_of<Sums> all{};
+    for (std::size_t s = 0; s < Sums; ++s) all.at[s] = joined(own[s], [](double a, double b) { return a + b; });
+    return all;
   }
 
 private:

@@ -9,7 +9,9 @@
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/alike.hpp>
@@ -19,14 +21,18 @@ namespace cairn {
 
 namespace detail {
 
-// Rows that are apart have no alignment to count on.
 template <class T>
 struct add_apart {
   matrix<T> sum;
   matrix<const T> a, b;
-  CAIRN_DEVICE void operator()(std::size_t i) const {
-    const std::size_t row = i / sum.columns, column = i % sum.columns;
-    sum(row, column) = a(row, column) + b(row, column);
+  divisor quads; // in a row
+  bool aligned;  // every row of all three
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
+    quad<T> v = load_quad(a.data + row * a.stride, first, sum.columns, aligned);
+    const quad<T> w = load_quad(b.data + row * b.stride, first, sum.columns, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    store_quad(sum.data + row * sum.stride, v, first, sum.columns, aligned);
   }
 };
 
@@ -45,7 +51,10 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
   const std::size_t columns = sum.columns;
   if (sum.stride == columns && a.stride == columns && b.stride == columns)
     return add(queue, sum.rows * columns, sum.data, a.data, b.data);
-  detail::launch_each(queue, "add_matrix", sum.rows * columns, detail::add_apart<T>{sum, a, b});
+  const std::size_t quads = detail::quads_for<T>(columns);
+  const bool aligned =
+      detail::are_quads(sum.data, a.data, b.data) && (sum.stride | a.stride | b.stride) % detail::quad_width<T> == 0;
+  detail::launch_each(queue, "add_matrix", sum.rows * quads, detail::add_apart<T>{sum, a, b, quads, aligned});
 }
 
 } // namespace cairn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -8,8 +9,10 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/elementwise/cuda_channels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
 namespace cairn {
@@ -21,25 +24,54 @@ CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
   return 1 / sqrt(static_cast<double>(variance) + eps);
 }
 
-// Sums of distances from the first row, and what becomes of them: see sum_columns_then.
+// What a forward or a backward pass multiplies the elements of each channel by, of the queue's memory: made once per channel, in
+// double, so that the elements need no more than T.
+template <class T>
+struct of_channels {
+  T *factor = nullptr, *shift = nullptr, *slope = nullptr;
+
+  of_channels(cuda::queue& queue, const char* op, std::size_t features) {
+    const std::size_t apart = quads_for<T>(features) * quad_width<T>; // so that each is aligned if the first is
+    factor = reinterpret_cast<T*>(queue.kept(op, (3 * apart * sizeof(T) + sizeof(double) - 1) / sizeof(double)).data());
+    shift = factor + apart, slope = shift + apart;
+  }
+};
+
+// Sums of distances from the first row, and what becomes of them: see sum_columns_then. A chain's distances are taken from its
+// own first row and are added up as T's; how far that is from the first of all is added in double. So one row that is far out
+// takes digits from those of its chain, and from no others.
 template <class T>
 struct batch_distances {
   std::size_t rows, features;
   const T* input;
 
   CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(input[column]); }
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double& squares) const {
-    add_distances{}(sum, squares, input[row * features + column], input[column]);
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& squares) const {
+    const T center = input[row * features + column];
+    const double apart = static_cast<double>(center) - first(column), count = static_cast<double>(end - row);
+    T distances = 0, of_squares = 0;
+    for (++row; row < end; ++row) {
+      const T distance = input[row * features + column] - center;
+      distances += distance;
+      of_squares += distance * distance;
+    }
+    const auto found = static_cast<double>(distances);
+    sum += found + count * apart;
+    squares += static_cast<double>(of_squares) + apart * (2 * found + count * apart);
   }
 };
 template <class T>
 struct batch_statistics : batch_distances<T> {
-  T* statistics;
+  double eps;
+  T *statistics, *factor;
+  const T* weight;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
     const double distance = sum * share, spread = squares * share - distance * distance;
+    const T variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
     statistics[column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[this->features + column] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[this->features + column] = variance;
+    factor[column] = static_cast<T>(inverse_deviation_of(variance, eps) * static_cast<double>(weight[column]));
   }
 };
 template <class T>
@@ -53,60 +85,66 @@ struct batch_sums : batch_distances<T> {
     if (column == 0) sums[2 * this->features] = count;
   }
 };
-// Of the gradients; `sums`, if wanted, is (2, features).
+// Of the input gradient, from the sums of a channel over `count` rows.
+template <class T>
+struct batch_derivative {
+  std::size_t features;
+  double eps;
+  const T *statistics, *weight;
+  of_channels<T> to;
+  CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
+    const double inverse = inverse_deviation_of(statistics[features + column], eps);
+    to.factor[column] = static_cast<T>(inverse * static_cast<double>(weight[column]));
+    to.shift[column] = static_cast<T>(sum / count);
+    to.slope[column] = static_cast<T>(products * inverse * inverse / count);
+  }
+};
+// Sums of the gradients. They go to `sums`, (2, features), or where that is null straight to what the input gradient needs.
 template <class T>
 struct batch_gradients {
-  std::size_t features;
+  std::size_t rows, features;
   double eps;
   T *weight_gradient, *bias_gradient;
   double* sums;
   const T *output_gradient, *input, *statistics;
+  batch_derivative<T> then;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double& products) const {
-    const std::size_t at = row * features + column;
-    add_gradients{}(sum, products, output_gradient[at], input[at], statistics[column]);
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& products) const {
+    const T mean = statistics[column];
+    T of_gradients = 0, of_products = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * features + column;
+      const T dy = output_gradient[at];
+      of_gradients += dy;
+      of_products += dy * (input[at] - mean);
+    }
+    sum += static_cast<double>(of_gradients);
+    products += static_cast<double>(of_products);
   }
   CAIRN_DEVICE void finish(std::size_t column, double sum, double products) const {
-    sums[column] = sum;
-    sums[features + column] = products;
+    if (sums != nullptr) sums[column] = sum, sums[features + column] = products;
+    else then.write(column, sum, products, static_cast<double>(rows));
     if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
     if (weight_gradient != nullptr)
       weight_gradient[column] = static_cast<T>(products * inverse_deviation_of(statistics[features + column], eps));
   }
 };
 
-// One element each.
+// One channel each.
 template <class T>
-struct batch_normalize {
-  std::size_t features;
+struct batch_factors {
   double eps;
-  T* output;
-  const T *input, *mean, *variance, *weight, *bias;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t j = at % features;
-    T value = input[at];
-    const T factor = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
-    center_and_scale{}(value, mean[j], factor, bias[j]);
-    output[at] = value;
+  T* factor;
+  const T *variance, *weight;
+  CAIRN_DEVICE void operator()(std::size_t j) const {
+    factor[j] = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
   }
 };
-// `rows` is null where the number of rows is `own_rows`.
 template <class T>
-struct batch_input_gradient {
-  std::size_t features;
-  double eps;
-  T* input_gradient;
-  const T *output_gradient, *input, *statistics, *weight;
-  const double *sums, *rows;
-  double own_rows;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t j = at % features;
-    const double count = rows == nullptr ? own_rows : *rows, inverse = inverse_deviation_of(statistics[features + j], eps);
-    T value = output_gradient[at];
-    batch_norm_derivative{}(value, input[at], statistics[j], static_cast<T>(inverse * static_cast<double>(weight[j])),
-                            static_cast<T>(sums[j] / count), static_cast<T>(sums[features + j] * inverse * inverse / count));
-    input_gradient[at] = value;
-  }
+struct batch_derivative_of_sums {
+  batch_derivative<T> then;
+  const double* sums; // (2, features), and how many rows there are
+  CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>
 struct batch_move_statistics {
@@ -144,18 +182,22 @@ struct batch_statistics_of_sums {
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
                          const T* mean, const T* variance, const T* weight, const T* bias) {
-  detail::launch_each(queue, "batch_norm_evaluate", rows * features,
-                      detail::batch_normalize<T>{features, eps, output, input, mean, variance, weight, bias});
+  constexpr const char* op = "batch_norm_evaluate";
+  const detail::of_channels<T> of(queue, op, features);
+  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
+                               std::array<const T*, 3>{mean, of.factor, bias});
 }
 
 template <std::floating_point T>
 void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
                         const T* input, const T* weight, const T* bias) {
-  detail::sum_columns_then(queue, "batch_norm_forward", rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, statistics});
-  const T *const mean = statistics, *const variance = statistics + features;
-  detail::launch_each(queue, "batch_norm_forward", rows * features,
-                      detail::batch_normalize<T>{features, eps, output, input, mean, variance, weight, bias});
+  constexpr const char* op = "batch_norm_forward";
+  const detail::of_channels<T> of(queue, op, features);
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
+                               std::array<const T*, 3>{statistics, of.factor, bias});
 }
 
 template <std::floating_point T>
@@ -176,18 +218,23 @@ template <std::floating_point T>
 void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
                               T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
                               const T* statistics) {
-  detail::sum_columns_then(
-      queue, "batch_norm_gradient_sums", rows, features,
-      detail::batch_gradients<T>{features, eps, weight_gradient, bias_gradient, sums, output_gradient, input, statistics});
+  constexpr const char* op = "batch_norm_gradient_sums";
+  const detail::batch_derivative<T> nothing{features, eps, statistics, nullptr, {queue, op, features}};
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, sums, output_gradient,
+                                                      input, statistics, nothing});
 }
 
 template <std::floating_point T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                                const T* output_gradient, const T* input, const T* statistics, const T* weight,
                                const double* sums) {
-  detail::launch_each(queue, "batch_norm_input_gradient", rows * features,
-                      detail::batch_input_gradient<T>{features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                                      sums, sums + 2 * features, 0});
+  constexpr const char* op = "batch_norm_input_gradient";
+  const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
+  detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
+  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
+                               std::array{output_gradient, input},
+                               std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>
@@ -195,14 +242,14 @@ void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
                          T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
                          const T* weight) {
   constexpr const char* op = "batch_norm_backward";
-  double* const sums = queue.kept(op, 2 * features).data();
-  detail::sum_columns_then(
-      queue, op, rows, features,
-      detail::batch_gradients<T>{features, eps, weight_gradient, bias_gradient, sums, output_gradient, input, statistics});
+  const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, nullptr,
+                                                      output_gradient, input, statistics, then});
   if (input_gradient != nullptr)
-    detail::launch_each(queue, op, rows * features,
-                        detail::batch_input_gradient<T>{features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                                        sums, nullptr, static_cast<double>(rows)});
+    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
+                                 std::array{output_gradient, input},
+                                 std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>

@@ -8,48 +8,89 @@
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
-#include <cairn/ops/conv2d/reference.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
+#include <cairn/ops/quad_of_pixel.cuh>
 
 namespace cairn {
 
 namespace detail {
 
-// Convolutions as their documentation says them, an element of the result for each thread or team, added up in double. Plain
-// kernels, to be right and to have something to compare with.
+// Convolutions as their documentation says them, an element of the result for each thread or team. Plain kernels, to be right and
+// to have something to compare with. Products are added up in T over up to so many channels, and these sums in double.
+inline constexpr std::size_t channels_of_chain = 16;
+
+// The sum of x(c) y(c) over the channels [0, count).
+template <class X, class Y>
+CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
+  double sum = 0;
+  for (std::size_t c = 0; c < count;) {
+    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
+    auto some = x(c) * y(c);
+    for (++c; c < end; ++c) some += x(c) * y(c);
+    sum += static_cast<double>(some);
+  }
+  return sum;
+}
 
 template <class T>
 struct convolve {
   convolution how;
+  divisor channels, columns, pixels, group; // of the output, in its rows, in its images, in a group
   matrix<T> output;
   const T *input, *weight;
   epilogue<T> then;
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / output.columns, o = at % output.columns;
-    output(pixel, o) = finished(then, pixel, o, static_cast<T>(conv2d_output(how, input, weight, pixel, o)));
+    const window_axis &y = how.over.y, &x = how.over.x;
+    const std::size_t pixel = channels.of(at), o = channels.rest(at, pixel), image = pixels.of(pixel);
+    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
+    const std::size_t in = how.group_in(), first = group.of(o) * in;
+    double sum = 0;
+    for (std::size_t i = 0; i < y.kernel; ++i)
+      for (std::size_t j = 0; j < x.kernel; ++j) {
+        const std::size_t r = y.input(row, i), c = x.input(column, j);
+        if (r >= y.in || c >= x.in) continue;
+        const T* const from = input + ((image * y.in + r) * x.in + c) * how.in_channels + first;
+        const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
+        sum += sum_of_channels(in, [from](std::size_t k) { return from[k]; }, [by](std::size_t k) { return by[k]; });
+      }
+    output(pixel, o) = finished(then, pixel, o, static_cast<T>(sum));
   }
 };
 template <class T>
 struct convolve_back {
   convolution how;
+  divisor channels, columns, pixels, group; // of the input, in its rows, in its images, in a group
+  readers_of_axis y, x;
   matrix<T> input_gradient;
   matrix<const T> output_gradient;
   const T* weight;
   epilogue<T> then;
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / how.in_channels, c = at % how.in_channels;
-    const double sum = conv2d_input_derivative(how, output_gradient, weight, pixel, c);
+    const std::size_t pixel = channels.of(at), c = channels.rest(at, pixel), image = pixels.of(pixel);
+    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
+    const std::size_t in = how.group_in(), out = how.group_out(), from = group.of(c), taps = how.over.taps();
+    double sum = 0;
+    for (std::size_t i = 0; i < y.axis.kernel; ++i)
+      for (std::size_t j = 0; j < x.axis.kernel; ++j) {
+        const std::size_t p = y.at(row, i), q = x.at(column, j);
+        if (p >= y.axis.out || q >= x.axis.out) continue;
+        const T* const dy = &output_gradient((image * y.axis.out + p) * x.axis.out + q, from * out);
+        const T* const by = weight + (from * out * taps + i * x.axis.kernel + j) * in + group.rest(c, from);
+        sum += sum_of_channels(out, [dy](std::size_t o) { return dy[o]; }, [=](std::size_t o) { return by[o * taps * in]; });
+      }
     input_gradient(pixel, c) = finished(then, pixel, c, static_cast<T>(sum));
   }
 };
-// One weight each, over the pixels of all outputs.
+// One weight each, over the pixels of all outputs, whose products are added up as sums over quads are.
 template <class T>
 struct convolve_weight {
   convolution how;
-  std::size_t samples;
+  divisor in, taps, kernel, group, pixels, columns; // of a group, of a window and its rows; of a group, an image and its rows
+  std::size_t count;                                // of pixels
   T* weight_gradient;
   matrix<const T> output_gradient;
   const T* input;
@@ -57,15 +98,15 @@ struct convolve_weight {
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t at) const {
     const window_axis &y = how.over.y, &x = how.over.x;
-    const std::size_t in = how.group_in(), taps = how.over.taps();
-    const std::size_t c = at % in, tap = at / in % taps, o = at / in / taps;
-    const std::size_t channel = o / how.group_out() * in + c;
-    const double sum = team.sum(samples * how.over.outputs(), [&](std::size_t pixel) {
-      const std::size_t row = y.input(pixel / x.out % y.out, tap / x.kernel), column = x.input(pixel % x.out, tap % x.kernel);
-      if (row >= y.in || column >= x.in) return 0.0;
-      const std::size_t from = (pixel / how.over.outputs() * y.in + row) * x.in + column;
-      return static_cast<double>(output_gradient(pixel, o)) * static_cast<double>(input[from * how.in_channels + channel]);
-    });
+    const std::size_t place = in.of(at), o = taps.of(place), tap = taps.rest(place, o), i = kernel.of(tap);
+    const std::size_t j = kernel.rest(tap, i), channel = group.of(o) * in.by() + in.rest(at, place);
+    const auto add = [&](std::size_t pixel, T(&sum)[1]) {
+      const std::size_t image = pixels.of(pixel), own = pixels.rest(pixel, image), p = columns.of(own);
+      const std::size_t row = y.input(p, i), column = x.input(columns.rest(own, p), j);
+      if (row >= y.in || column >= x.in) return;
+      sum[0] += output_gradient(pixel, o) * input[((image * y.in + row) * x.in + column) * how.in_channels + channel];
+    };
+    const double sum = team.template sums_over_quads<T, 1>(count, add).at[0];
     team.once([&] { weight_gradient[at] = static_cast<T>(sum); });
   }
 };
@@ -76,8 +117,9 @@ template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
-  detail::launch_each(queue, "conv2d_forward", output.rows * output.columns,
-                      detail::convolve<T>{how, output, input, weight, then});
+  detail::launch_each(
+      queue, "conv2d_forward", output.rows * output.columns,
+      detail::convolve<T>{how, output.columns, how.over.x.out, how.over.outputs(), how.group_out(), output, input, weight, then});
 }
 
 template <std::floating_point T>
@@ -86,7 +128,8 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> to{input_gradient, samples * how.over.inputs(), how.in_channels};
   detail::launch_each(queue, "conv2d_input_gradient", to.rows * to.columns,
-                      detail::convolve_back<T>{how, to, output_gradient, weight, then});
+                      detail::convolve_back<T>{how, how.in_channels, how.over.x.in, how.over.inputs(), how.group_in(), how.over.y,
+                                               how.over.x, to, output_gradient, weight, then});
 }
 
 template <std::floating_point T>
@@ -95,7 +138,9 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
   constexpr const char* op = "conv2d_weight_gradient";
   const std::size_t weights = how.out_channels * how.over.taps() * how.group_in();
   detail::launch_teams_for(samples * how.over.outputs(), queue, op, weights,
-                           detail::convolve_weight<T>{how, samples, weight_gradient, output_gradient, input});
+                           detail::convolve_weight<T>{how, how.group_in(), how.over.taps(), how.over.x.kernel, how.group_out(),
+                                                      how.over.outputs(), how.over.x.out, samples * how.over.outputs(),
+                                                      weight_gradient, output_gradient, input});
   if (bias_gradient != nullptr)
     detail::sum_columns_then(queue, op, output_gradient.rows, output_gradient.columns,
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});

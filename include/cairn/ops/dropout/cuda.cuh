@@ -8,6 +8,7 @@
 #include <cairn/core/random.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/dropout/dropout.hpp>
 
 namespace cairn {
@@ -18,17 +19,20 @@ namespace detail {
 template <class T>
 struct drop_four {
   std::size_t count;
+  bool aligned;
   T* result;
   const T* x;
   random_key key;
-  dropout_rate rate;
+  std::uint64_t threshold;
+  T scale;
 
   CAIRN_DEVICE void operator()(std::size_t four) const {
     const philox_words words = philox(key, four);
-    const T scale = static_cast<T>(rate.scale);
-    for (std::size_t j = 0; j < 4; ++j) {
-      const std::size_t i = 4 * four + j;
-      if (i < count) result[i] = x[i] * (words.at[j] < rate.threshold ? T{0} : scale);
+    for (std::size_t k = 0; k < 4; k += quad_width<T>) {
+      const std::size_t first = 4 * four + k;
+      quad<T> v = load_quad(x, first, count, aligned);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] *= words.at[k + j] < threshold ? T{0} : scale;
+      store_quad(result, v, first, count, aligned);
     }
   }
 };
@@ -37,7 +41,9 @@ struct drop_four {
 
 template <std::floating_point T>
 void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
-  detail::launch_each(queue, "dropout", (count + 3) / 4, detail::drop_four<T>{count, result, x, key, rate});
+  detail::launch_each(
+      queue, "dropout", (count + 3) / 4,
+      detail::drop_four<T>{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<T>(rate.scale)});
 }
 
 } // namespace cairn

@@ -4,13 +4,13 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
 
@@ -18,56 +18,53 @@ namespace cairn {
 
 namespace detail {
 
-// What a GPU loads in one instruction.
-inline constexpr std::size_t quad_bytes = 16;
-template <class T>
-inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
-template <class T>
-struct alignas(quad_bytes) quad {
-  T at[quad_width<T>];
-};
-
-inline bool is_quad_aligned(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % quad_bytes == 0; }
-
-// Elements [first, first + width) of an array, of which those from `count` on are not there.
-template <class T>
-CAIRN_DEVICE quad<T> load_quad(const T* from, std::size_t first, std::size_t count, bool whole) {
-  if (whole) return *reinterpret_cast<const quad<T>*>(from + first);
-  quad<T> v{};
-  for (std::size_t j = 0; j < quad_width<T>; ++j)
-    if (first + j < count) v.at[j] = from[first + j];
-  return v;
-}
-template <class T>
-CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::size_t count, bool whole) {
-  if (whole) *reinterpret_cast<quad<T>*>(to + first) = v;
-  else
-    for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (first + j < count) to[first + j] = v.at[j];
+// What a thread does with its elements, made once where that takes more than a copy: see with_scale_of_device.
+template <class F>
+CAIRN_DEVICE auto prepared(const F& f) {
+  if constexpr (requires { f.prepared(); }) return f.prepared();
+  else return f;
 }
 
-// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned. Elements go through
-// the same instructions wherever they lie.
+// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned, and several times 16
+// in a large tensor, all of them asked for before any is waited for. Elements go through the same instructions wherever they lie.
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
+  static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
+  // From here on a GPU is full of threads that take all turns.
+  static constexpr std::size_t large = std::size_t{1} << 20;
 
   F f;
-  std::size_t count;
+  std::size_t count, threads; // thread i takes the quads i, i + threads, ...
   bool aligned;
   T* to[Results];
   const T* from[Operands];
 
-  CAIRN_DEVICE void operator()(std::size_t index) const { run(index * quad_width<T>, std::make_index_sequence<Operands>{}); }
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    constexpr auto all = std::make_index_sequence<Operands>{};
+    const auto element = prepared(f);
+    if (aligned && (index + (turns - 1) * threads + 1) * quad_width<T> <= count) return run_all(element, index, all);
+    for (std::size_t q = index; q * quad_width<T> < count; q += threads) run(element, q * quad_width<T>, all);
+  }
 
 private:
-  template <std::size_t... I>
-  CAIRN_DEVICE void run(std::size_t first, std::index_sequence<I...>) const {
-    const bool whole = aligned && first + quad_width<T> <= count;
+  template <class Element, std::size_t... I>
+  CAIRN_DEVICE void run_all(const Element& element, std::size_t index, std::index_sequence<I...>) const {
+    quad<T> v[turns][Operands];
+    for (std::size_t t = 0; t < turns; ++t)
+      for (std::size_t k = 0; k < Operands; ++k)
+        v[t][k] = *reinterpret_cast<const quad<T>*>(from[k] + (index + t * threads) * quad_width<T>);
+    for (std::size_t t = 0; t < turns; ++t) {
+      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[t][I].at[j]...);
+      for (std::size_t k = 0; k < Results; ++k) put_quad(to[k] + (index + t * threads) * quad_width<T>, v[t][k]);
+    }
+  }
+  template <class Element, std::size_t... I>
+  CAIRN_DEVICE void run(const Element& element, std::size_t first, std::index_sequence<I...>) const {
     quad<T> v[Operands];
-    for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, whole);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]...);
-    for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, whole);
+    for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, aligned);
   }
 };
 
@@ -75,11 +72,13 @@ private:
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
-  each_element<F, T, Results, Operands> body{f, count, true, {}, {}};
-  for (std::size_t k = 0; k < Results; ++k) body.to[k] = results[k], body.aligned = body.aligned && is_quad_aligned(results[k]);
-  for (std::size_t k = 0; k < Operands; ++k)
-    body.from[k] = sources[k], body.aligned = body.aligned && is_quad_aligned(sources[k]);
-  launch_each(queue, op, (count + quad_width<T> - 1) / quad_width<T>, body);
+  using body_type = each_element<F, T, Results, Operands>;
+  const std::size_t quads = quads_for<T>(count);
+  const std::size_t threads = quads < body_type::large ? quads : (quads + body_type::turns - 1) / body_type::turns;
+  body_type body{f, count, threads, true, {}, {}};
+  for (std::size_t k = 0; k < Results; ++k) body.to[k] = results[k], body.aligned = body.aligned && are_quads(results[k]);
+  for (std::size_t k = 0; k < Operands; ++k) body.from[k] = sources[k], body.aligned = body.aligned && are_quads(sources[k]);
+  launch_each(queue, op, threads, body);
 }
 
 } // namespace detail

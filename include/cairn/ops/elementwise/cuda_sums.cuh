@@ -6,7 +6,9 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 
 namespace cairn::detail {
 
@@ -27,8 +29,8 @@ struct cut {
   }
 };
 
-// Of term(i), a double, over [0, count).
-template <class Term>
+// Of what term.add(quad, sums) adds up over the quads of an array of T's, where the terms are `kind`s.
+template <class T, class Kind, class Term>
 struct sum_of_part {
   Term term;
   cut how;
@@ -36,8 +38,9 @@ struct sum_of_part {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t part) const {
-    const std::size_t begin = how.begin(part);
-    const double sum = team.sum(how.size(part), [&](std::size_t i) { return term(begin + i); });
+    const std::size_t first = how.begin(part) / quad_width<T>;
+    const auto add = [&](std::size_t q, Kind(&some)[1]) { term.add(first + q, some[0]); };
+    const double sum = team.template sums_over_quads<Kind, 1>(quads_for<T>(how.size(part)), add).at[0];
     team.once([&] { sums[part] = sum; });
   }
 };
@@ -54,29 +57,34 @@ struct sum_of_parts_then {
     team.once([&] { finish(sum); });
   }
 };
-template <class Term, class Finish>
+template <class T, class Kind, class Term, class Finish>
 void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term& term, const Finish& finish) {
   const cut how(count, 4096, 1024);
   double* const sums = queue.partial(op).data();
-  launch_teams<256>(queue, op, how.parts, sum_of_part<Term>{term, how, sums});
+  launch_teams<256>(queue, op, how.parts, sum_of_part<T, Kind, Term>{term, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<Finish>{finish, how.parts, sums});
 }
 
-// Two sums over rows for each column: term.add(row, column, a, b) adds a row's share, term.finish(column, a, b) takes the sums.
-// Neighbouring threads have neighbouring columns, so rows are read as they lie.
+// Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it adds up
+// as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are read as
+// they lie.
+inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {
   Term term;
   cut rows;
-  std::size_t first, columns;
+  std::size_t first;
+  divisor columns;
   double* sums; // (parts, 2, columns)
 
   CAIRN_DEVICE void operator()(std::size_t i) const {
-    const std::size_t part = i / columns, column = i % columns;
+    const std::size_t part = columns.of(i), column = columns.rest(i, part);
     double a = 0, b = 0;
-    for (std::size_t row = rows.begin(part), end = row + rows.size(part); row < end; ++row) term.add(row, first + column, a, b);
-    sums[2 * part * columns + column] = a;
-    sums[(2 * part + 1) * columns + column] = b;
+    const std::size_t begin = rows.begin(part), end = begin + rows.size(part);
+    for (std::size_t row = begin; row < end; row += rows_of_chain)
+      term.add(row, row + rows_of_chain < end ? row + rows_of_chain : end, first + column, a, b);
+    sums[2 * part * columns.by() + column] = a;
+    sums[(2 * part + 1) * columns.by() + column] = b;
   }
 };
 template <class Term>
@@ -94,7 +102,7 @@ struct column_sums_then {
 };
 template <class Term>
 void sum_columns_then(cuda::queue& queue, const char* op, std::size_t rows, std::size_t columns, const Term& term) {
-  const cut how(rows, 16, 1024);
+  const cut how(rows, rows_of_chain, 1024);
   const auto room = queue.partial(op);
   const std::size_t widest = room.size() / (2 * std::max<std::size_t>(1, how.parts));
   for (std::size_t first = 0; first < columns; first += widest) {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/embedding/embedding.hpp>
 
 namespace cairn {
@@ -18,45 +22,118 @@ CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabu
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
 }
 
-// One element each.
+// One quad of a row each.
 template <class T>
 struct look_up {
   std::size_t vocabulary, width;
+  divisor quads; // in a row
+  bool aligned;
   T* output;
   const T* weight;
   const std::int32_t* indices;
 
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::int32_t index = indices[at / width];
+    const std::size_t place = quads.of(at), first = quads.rest(at, place) * quad_width<T>;
+    const std::int32_t index = indices[place];
+    quad<T> v;
     // Nobody could be told in time of an index that is none: what comes out of it is no number, so that it is seen.
-    output[at] = is_in_vocabulary(index, vocabulary) ? weight[static_cast<std::size_t>(index) * width + at % width]
-                                                     : static_cast<T>(__builtin_nanf(""));
+    if (is_in_vocabulary(index, vocabulary))
+      v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
+    else
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(__builtin_nanf(""));
+    store_quad(output + place * width, v, first, width, aligned);
   }
 };
-template <class T>
-struct fill_with_zeros {
-  T* to;
-  CAIRN_DEVICE void operator()(std::size_t i) const { to[i] = T{0}; }
+
+// The gradient of a word's row is the sum over the places where the word stands, in their order. So that not every word has to
+// look at every place, places are sorted by which of 256 ranges of the vocabulary their word is in, those of a range in order:
+// counted for each tile of places and range, and written behind those that come before. No thread writes where another one does.
+inline constexpr std::size_t word_ranges = 256, places_of_tile = 1024;
+// The most places that are sorted at once: those behind them add to what is there.
+inline constexpr std::size_t places_at_once = std::size_t{1} << 19;
+
+struct place_of_word {
+  std::uint32_t place;
+  std::int32_t word;
 };
-// The sum for one word, made at the place where it comes first: it looks ahead for all the others, in their order.
-template <class T>
-struct sum_of_word {
-  std::size_t count, vocabulary, width;
-  T* weight_gradient;
-  const T* output_gradient;
+struct sorted_places {
+  std::size_t count;        // of places
+  divisor words;            // in a range
+  place_of_word* places;    // sorted
+  std::uint32_t* of_ranges; // how many places are in a range
+  std::uint32_t* begins;    // (tiles, word_ranges): how many places of the tile are in the range, and then where they are written
+  std::size_t vocabulary;
   const std::int32_t* indices;
 
+  CAIRN_HOST_DEVICE std::size_t tiles() const { return (count + places_of_tile - 1) / places_of_tile; }
+  CAIRN_DEVICE std::size_t range(std::size_t place) const {
+    return is_in_vocabulary(indices[place], vocabulary) ? words.of(static_cast<std::size_t>(indices[place])) : word_ranges;
+  }
+};
+// One range of one tile each; neighbours have neighbouring ranges, so that they read the same indices.
+struct count_in_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t tile = at / word_ranges, own = at % word_ranges;
+    std::uint32_t found = 0;
+    for (std::size_t place = tile * places_of_tile; place < count && place < (tile + 1) * places_of_tile; ++place)
+      if (range(place) == own) ++found;
+    begins[at] = found;
+  }
+};
+// One range each.
+struct add_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t own) const {
+    std::uint32_t found = 0;
+    for (std::size_t tile = 0; tile < tiles(); ++tile) found += begins[tile * word_ranges + own];
+    of_ranges[own] = found;
+  }
+};
+struct begin_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t own) const {
+    std::uint32_t before = 0;
+    for (std::size_t other = 0; other < own; ++other) before += of_ranges[other];
+    for (std::size_t tile = 0; tile < tiles(); ++tile) {
+      const std::uint32_t found = begins[tile * word_ranges + own];
+      begins[tile * word_ranges + own] = before;
+      before += found;
+    }
+  }
+};
+struct write_in_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t tile = at / word_ranges, own = at % word_ranges;
+    std::uint32_t to = begins[at];
+    for (std::size_t place = tile * places_of_tile; place < count && place < (tile + 1) * places_of_tile; ++place)
+      if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
+  }
+};
+// One row of the weight each, a quad a thread.
+template <class T>
+struct sum_of_word : sorted_places {
+  std::size_t width;
+  bool aligned, adds; // to what is there
+  T* weight_gradient;
+  const T* output_gradient;
+
   template <class Team>
-  CAIRN_DEVICE void operator()(const Team& team, std::size_t place) const {
-    const std::int32_t word = indices[place];
-    if (!is_in_vocabulary(word, vocabulary)) return;
-    const unsigned before = team.sum(place, [&](std::size_t i) { return indices[i] == word ? 1U : 0U; });
-    if (before != 0) return;
-    team.each(width, [&](std::size_t column) {
-      double sum = 0;
-      for (std::size_t i = place; i < count; ++i)
-        if (indices[i] == word) sum += static_cast<double>(output_gradient[i * width + column]);
-      weight_gradient[static_cast<std::size_t>(word) * width + column] = static_cast<T>(sum);
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
+    const std::size_t own = words.of(word), begin = begins[own], end = begin + of_ranges[own]; // of the first tile
+    team.each(quads_for<T>(width), [&](std::size_t q) {
+      const std::size_t first = q * quad_width<T>;
+      double sum[quad_width<T>] = {};
+      quad<T> some{}; // of up to rows_of_chain places
+      std::size_t found = 0;
+      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), found = 1;
+      for (std::size_t i = begin; i < end; ++i) {
+        const place_of_word at = places[i];
+        if (static_cast<std::size_t>(at.word) != word) continue;
+        const quad<T> dy = load_quad(output_gradient + at.place * width, first, width, aligned);
+        for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy.at[j];
+        if (++found % rows_of_chain != 0) continue;
+        for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
+      }
+      for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] = static_cast<T>(sum[j] + static_cast<double>(some.at[j]));
+      store_quad(weight_gradient + word * width, some, first, width, aligned);
     });
   }
 };
@@ -67,16 +144,36 @@ struct sum_of_word {
 template <std::floating_point T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
-  detail::launch_each(queue, "embedding_forward", count * width, detail::look_up<T>{vocabulary, width, output, weight, indices});
+  const std::size_t quads = detail::quads_for<T>(width);
+  const bool aligned = detail::rows_are_quads<T>(width, output, weight);
+  detail::launch_each(queue, "embedding_forward", count * quads,
+                      detail::look_up<T>{vocabulary, width, quads, aligned, output, weight, indices});
 }
 
 template <std::floating_point T>
 void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* weight_gradient,
                         const T* output_gradient, const std::int32_t* indices) {
   constexpr const char* op = "embedding_backward";
-  detail::launch_each(queue, op, vocabulary * width, detail::fill_with_zeros<T>{weight_gradient});
-  detail::launch_teams_for(width, queue, op, count,
-                           detail::sum_of_word<T>{count, vocabulary, width, weight_gradient, output_gradient, indices});
+  using namespace detail;
+  const bool aligned = rows_are_quads<T>(width, weight_gradient, output_gradient);
+  const std::size_t words = std::max<std::size_t>(1, (vocabulary + word_ranges - 1) / word_ranges);
+  static_assert(places_at_once * sizeof(place_of_word) +
+                    (places_at_once / places_of_tile * word_ranges + word_ranges) * sizeof(std::uint32_t) <=
+                cuda::queue::partial_bytes);
+  auto* const places = reinterpret_cast<place_of_word*>(queue.partial(op).data());
+  auto* const of_ranges = reinterpret_cast<std::uint32_t*>(places + places_at_once);
+  std::size_t from = 0;
+  do { // once at least: without a place the gradient is 0
+    const std::size_t some = std::min(count - from, places_at_once);
+    const sorted_places of{some, words, places, of_ranges, of_ranges + word_ranges, vocabulary, indices + from};
+    launch_each(queue, op, of.tiles() * word_ranges, count_in_tiles{of});
+    launch_each(queue, op, word_ranges, add_tiles{of});
+    launch_each(queue, op, word_ranges, begin_tiles{of});
+    launch_each(queue, op, of.tiles() * word_ranges, write_in_tiles{of});
+    launch_teams_for(width / 2, queue, op, vocabulary,
+                     sum_of_word<T>{of, width, aligned, from != 0, weight_gradient, output_gradient + from * width});
+    from += some;
+  } while (from < count);
 }
 
 } // namespace cairn

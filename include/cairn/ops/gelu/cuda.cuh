@@ -8,7 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
-#include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/ops/gelu/element.hpp>
 #include <cairn/ops/gelu/gelu.hpp>
 
 namespace cairn {

@@ -7,7 +7,9 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
@@ -19,15 +21,57 @@ namespace detail {
 // One group of one sample each: element i of it is channel i % each of pixel i / each.
 struct group_of_sample {
   channel_groups of;
+  divisor groups, each;
+  bool aligned; // all arrays, and each group of each pixel
 
-  CAIRN_DEVICE std::size_t size() const { return of.pixels * of.each(); }
-  CAIRN_DEVICE std::size_t channel(std::size_t block, std::size_t i) const {
-    return block % of.groups * of.each() + i % of.each();
+  group_of_sample(const channel_groups& what, bool are_aligned)
+      : of(what), groups(what.groups), each(what.each()), aligned(are_aligned) {}
+
+  CAIRN_DEVICE std::size_t size() const { return of.pixels * each.by(); }
+  // What it has of an array over all elements, and of one over channels.
+  template <class P>
+  CAIRN_DEVICE P* elements(P* all, std::size_t block) const {
+    const std::size_t sample = groups.of(block);
+    return all + sample * of.pixels * of.channels + groups.rest(block, sample) * each.by();
   }
-  CAIRN_DEVICE std::size_t place(std::size_t block, std::size_t i) const {
-    return (block / of.groups * of.pixels + i / of.each()) * of.channels + channel(block, i);
+  template <class P>
+  CAIRN_DEVICE P* channels(P* all, std::size_t block) const {
+    return all + groups.rest(block, groups.of(block)) * each.by();
+  }
+  // Elements i, i + 1, ... of the group, as many as a quad has.
+  template <class T>
+  CAIRN_DEVICE quad<T> load(const T* elements, std::size_t i) const {
+    std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
+    if (aligned) return load_quad(elements + pixel * of.channels, channel, each.by(), true);
+    quad<T> v{};
+    for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
+      v.at[j] = elements[pixel * of.channels + channel];
+      if (++channel == each.by()) channel = 0, ++pixel;
+    }
+    return v;
+  }
+  template <class T>
+  CAIRN_DEVICE quad<T> load_channels(const T* channels, std::size_t i) const {
+    std::size_t channel = each.rest(i, each.of(i));
+    if (aligned) return load_quad(channels, channel, each.by(), true);
+    quad<T> v{};
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      v.at[j] = channels[channel];
+      if (++channel == each.by()) channel = 0;
+    }
+    return v;
+  }
+  template <class T>
+  CAIRN_DEVICE void store(T* elements, const quad<T>& v, std::size_t i) const {
+    std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
+    if (aligned) return store_quad(elements + pixel * of.channels, v, channel, each.by(), true);
+    for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
+      elements[pixel * of.channels + channel] = v.at[j];
+      if (++channel == each.by()) channel = 0, ++pixel;
+    }
   }
 };
+// As layer_norm_row: distances are of T, and their sums of double.
 template <class T>
 struct group_norm_of_sample : group_of_sample {
   double eps;
@@ -36,19 +80,36 @@ struct group_norm_of_sample : group_of_sample {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t block) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(size());
+    const T *const x = elements(input, block), *const by = channels(weight, block), *const to = channels(bias, block);
     const auto count = static_cast<double>(size());
-    const auto x = [&](std::size_t i) { return static_cast<double>(input[place(block, i)]); };
-    const double mean = team.sum(size(), x) / count;
-    const double square = team.sum(size(), [&](std::size_t i) { return (x(i) - mean) * (x(i) - mean); });
-    const T center = static_cast<T>(mean), inverse = static_cast<T>(1 / sqrt(square / count + eps));
+    const T first = x[0];
+    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q * width);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < size() ? v.at[j] - first : T{0};
+    };
+    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
+    const T rest = static_cast<T>(distance);
+    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q * width);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T apart = q * width + j < size() ? v.at[j] - first - rest : T{0};
+        sum[0] += apart * apart;
+      }
+    };
+    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
+    const T center = static_cast<T>(static_cast<double>(first) + distance),
+            inverse = static_cast<T>(1 / sqrt(square / count + eps));
     team.once([&] {
       statistics[2 * block] = center;
       statistics[2 * block + 1] = inverse;
     });
-    team.each(size(), [&](std::size_t i) {
-      T value = input[place(block, i)];
-      center_and_scale{}(value, center, inverse * weight[channel(block, i)], bias[channel(block, i)]);
-      output[place(block, i)] = value;
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(x, q * width);
+      const quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
+      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], center, inverse * w.at[j], shift.at[j]);
+      store(elements(output, block), v, q * width);
     });
   }
 };
@@ -59,21 +120,27 @@ struct group_norm_gradient_of_sample : group_of_sample {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t block) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(size());
+    const T *const dy = elements(output_gradient, block), *const x = elements(input, block), *const w = channels(weight, block);
     const T mean = statistics[2 * block], found = statistics[2 * block + 1];
     const auto count = static_cast<double>(size()), inverse = static_cast<double>(found);
-    const auto weighted = [&](std::size_t i) {
-      return static_cast<double>(output_gradient[place(block, i)]) * static_cast<double>(weight[channel(block, i)]);
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+      const quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T weighted = g.at[j] * by.at[j];
+        sums[0] += weighted;
+        sums[1] += weighted * (v.at[j] - mean);
+      }
     };
-    const double sum = team.sum(size(), weighted);
-    const double products = team.sum(size(), [&](std::size_t i) {
-      return weighted(i) * (static_cast<double>(input[place(block, i)]) - static_cast<double>(mean));
-    });
-    const T shift = static_cast<T>(inverse * sum / count), slope = static_cast<T>(inverse * inverse * inverse * products / count);
-    team.each(size(), [&](std::size_t i) {
-      T value = output_gradient[place(block, i)];
-      const T factor = static_cast<T>(inverse * static_cast<double>(weight[channel(block, i)]));
-      group_norm_derivative{}(value, input[place(block, i)], mean, factor, shift, slope);
-      input_gradient[place(block, i)] = value;
+    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
+    const T shift = static_cast<T>(inverse * sums.at[0] / count);
+    const T slope = static_cast<T>(inverse * inverse * inverse * sums.at[1] / count);
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q * width);
+      const quad<T> v = load(x, q * width), by = load_channels(w, q * width);
+      for (std::size_t j = 0; j < width; ++j) group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], shift, slope);
+      store(elements(input_gradient, block), g, q * width);
     });
   }
 };
@@ -81,15 +148,22 @@ struct group_norm_gradient_of_sample : group_of_sample {
 template <class T>
 struct group_norm_parameters {
   channel_groups of;
+  divisor pixels, each;
   T *weight_gradient, *bias_gradient;
   const T *output_gradient, *input, *statistics;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t channel, double& dw, double& db) const {
-    const std::size_t at = row * of.channels + channel;
-    const T* const found = statistics + (row / of.pixels * of.groups + channel / of.each()) * 2;
-    const auto dy = static_cast<double>(output_gradient[at]);
-    dw += dy * (static_cast<double>(input[at]) - static_cast<double>(found[0])) * static_cast<double>(found[1]);
-    db += dy;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t channel, double& dw, double& db) const {
+    const std::size_t group = each.of(channel);
+    T weights = 0, biases = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * of.channels + channel;
+      const T* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
+      const T dy = output_gradient[at];
+      weights += dy * ((input[at] - found[0]) * found[1]);
+      biases += dy;
+    }
+    dw += static_cast<double>(weights);
+    db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t channel, double dw, double db) const {
     if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<T>(db);
@@ -102,8 +176,9 @@ struct group_norm_parameters {
 template <std::floating_point T>
 void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, T* statistics, const T* input,
                         const T* weight, const T* bias) {
-  detail::launch_teams_for(of.pixels * of.each(), queue, "group_norm_forward", of.samples * of.groups,
-                           detail::group_norm_of_sample<T>{{of}, eps, output, statistics, input, weight, bias});
+  const bool aligned = detail::rows_are_quads<T>(of.each(), output, input, weight, bias);
+  detail::launch_teams_for(of.pixels * of.each() / 2, queue, "group_norm_forward", of.samples * of.groups,
+                           detail::group_norm_of_sample<T>{{of, aligned}, eps, output, statistics, input, weight, bias});
 }
 
 template <std::floating_point T>
@@ -112,13 +187,14 @@ void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_
   constexpr const char* op = "group_norm_backward";
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr || bias_gradient != nullptr)
-    detail::sum_columns_then(
-        queue, op, of.samples * of.pixels, of.channels,
-        detail::group_norm_parameters<T>{of, weight_gradient, bias_gradient, output_gradient, input, statistics});
+    detail::sum_columns_then(queue, op, of.samples * of.pixels, of.channels,
+                             detail::group_norm_parameters<T>{of, of.pixels, of.each(), weight_gradient, bias_gradient,
+                                                              output_gradient, input, statistics});
+  const bool aligned = detail::rows_are_quads<T>(of.each(), input_gradient, output_gradient, input, weight);
   if (input_gradient != nullptr)
     detail::launch_teams_for(
-        of.pixels * of.each(), queue, op, of.samples * of.groups,
-        detail::group_norm_gradient_of_sample<T>{{of}, input_gradient, output_gradient, input, statistics, weight});
+        of.pixels * of.each() / 2, queue, op, of.samples * of.groups,
+        detail::group_norm_gradient_of_sample<T>{{of, aligned}, input_gradient, output_gradient, input, statistics, weight});
 }
 
 } // namespace cairn

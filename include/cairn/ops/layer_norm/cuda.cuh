@@ -8,6 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
@@ -16,58 +17,81 @@ namespace cairn {
 
 namespace detail {
 
-// One row each.
+// One row each. Distances are of T: from the row's first element, and then from the mean; their sums are of double.
 template <class T>
 struct layer_norm_row {
   std::size_t features;
   double eps;
+  bool aligned;
   T *output, *statistics;
   const T *input, *weight, *bias;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
     const T* const x = input + row * features;
-    T* const y = output + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const auto count = static_cast<double>(features);
-    const double mean = team.sum(features, [x](std::size_t j) { return static_cast<double>(x[j]); }) / count;
-    const double square = team.sum(features, [x, mean](std::size_t j) {
-      const double distance = static_cast<double>(x[j]) - mean;
-      return distance * distance;
-    });
-    const normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / sqrt(square / count + eps))};
+    const T first = x[0];
+    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < features ? v.at[j] - first : T{0};
+    };
+    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
+    const T center = static_cast<T>(distance);
+    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T apart = q * width + j < features ? v.at[j] - first - center : T{0};
+        sum[0] += apart * apart;
+      }
+    };
+    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
+    const normalize<T> f{static_cast<T>(static_cast<double>(first) + distance), static_cast<T>(1 / sqrt(square / count + eps))};
     if (statistics != nullptr)
       team.once([&] {
         statistics[2 * row] = f.mean;
         statistics[2 * row + 1] = f.inverse;
       });
-    team.each(features, [&](std::size_t j) {
-      T value = x[j];
-      f(value, weight[j], bias[j]);
-      y[j] = value;
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(x, q);
+      const quad<T> by = load(weight, q), shift = load(bias, q);
+      for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j], shift.at[j]);
+      store_quad(output + row * features, v, q * width, features, aligned);
     });
   }
 };
 template <class T>
 struct layer_norm_row_gradient {
   std::size_t features;
+  bool aligned;
   T* input_gradient;
   const T *output_gradient, *input, *statistics, *weight;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    T* const dx = input_gradient + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto weighted = [&](std::size_t j) { return static_cast<double>(dy[j]) * static_cast<double>(weight[j]); };
-    const double sum = team.sum(features, weighted);
-    const double product =
-        team.sum(features, [&](std::size_t j) { return weighted(j) * static_cast<double>((x[j] - mean) * inverse); });
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+      const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T weighted = g.at[j] * by.at[j];
+        sums[0] += weighted;
+        sums[1] += weighted * ((v.at[j] - mean) * inverse);
+      }
+    };
+    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
     const auto count = static_cast<double>(features);
-    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
-    team.each(features, [&](std::size_t j) {
-      T value = dy[j];
-      f(value, x[j], weight[j]);
-      dx[j] = value;
+    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q);
+      const quad<T> by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j], by.at[j]);
+      store_quad(input_gradient + row * features, g, q * width, features, aligned);
     });
   }
 };
@@ -78,11 +102,15 @@ struct layer_norm_parameters {
   T *weight_gradient, *bias_gradient;
   const T *output_gradient, *input, *statistics;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& dw, double& db) const {
-    const std::size_t at = row * features + column;
-    const auto dy = static_cast<double>(output_gradient[at]);
-    dw += dy * static_cast<double>((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
-    db += dy;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& dw, double& db) const {
+    T weights = 0, biases = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * features + column;
+      weights += output_gradient[at] * ((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
+      biases += output_gradient[at];
+    }
+    dw += static_cast<double>(weights);
+    db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t column, double dw, double db) const {
     weight_gradient[column] = static_cast<T>(dw);
@@ -95,8 +123,9 @@ struct layer_norm_parameters {
 template <std::floating_point T>
 void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
                         const T* input, const T* weight, const T* bias) {
-  detail::launch_teams_for(features, queue, "layer_norm_forward", rows,
-                           detail::layer_norm_row<T>{features, eps, output, statistics, input, weight, bias});
+  const bool aligned = detail::rows_are_quads<T>(features, output, input, weight, bias);
+  detail::launch_teams_for(features / 2, queue, "layer_norm_forward", rows,
+                           detail::layer_norm_row<T>{features, eps, aligned, output, statistics, input, weight, bias});
 }
 
 template <std::floating_point T>
@@ -108,10 +137,11 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
     detail::sum_columns_then(
         queue, op, rows, features,
         detail::layer_norm_parameters<T>{features, weight_gradient, bias_gradient, output_gradient, input, statistics});
+  const bool aligned = detail::rows_are_quads<T>(features, input_gradient, output_gradient, input, weight);
   if (input_gradient != nullptr)
     detail::launch_teams_for(
-        features, queue, op, rows,
-        detail::layer_norm_row_gradient<T>{features, input_gradient, output_gradient, input, statistics, weight});
+        features / 2, queue, op, rows,
+        detail::layer_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, statistics, weight});
 }
 
 } // namespace cairn

@@ -6,7 +6,9 @@
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/matmul/matmul.hpp>
@@ -27,11 +29,39 @@ template <class T>
 struct finish_product {
   matrix<T> c;
   epilogue<T> then;
-  bool is_zero; // nothing has been written yet: there is no k to add over
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t row = at / c.columns, column = at % c.columns;
-    c(row, column) = finished(then, row, column, is_zero ? T{0} : c(row, column));
+  bool is_zero;  // nothing has been written yet: there is no k to add over
+  divisor quads; // in a row
+  bool aligned;  // every row of all operands, where they are there
+
+  finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
+      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
+        aligned(are_quads(of.data, what.bias, what.addend.data, what.mask.data) &&
+                (of.stride | stride_of(what.addend) | stride_of(what.mask)) % quad_width<T> == 0) {}
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
+    const auto load = [&](const T* from) { return load_quad(from, first, c.columns, aligned); };
+    quad<T> v{}, w;
+    if (!is_zero) v = load(c.data + row * c.stride);
+    if (then.bias != nullptr) {
+      w = load(then.bias);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    }
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+    if (then.addend.data != nullptr) {
+      w = load(then.addend.data + row * then.addend.stride);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    }
+    if (then.mask.data != nullptr) {
+      w = load(then.mask.data + row * then.mask.stride);
+      for (std::size_t j = 0; j < quad_width<T>; ++j)
+        if (w.at[j] <= T{0}) v.at[j] = T{0};
+    }
+    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
   }
+
+private:
+  static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
 };
 
 // The sums of op(a)'s rows: of a's columns where it is transposed.
@@ -39,8 +69,10 @@ template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
   T* sums;
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double&) const {
-    sum += static_cast<double>(a(row, column));
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
+    T some = 0;
+    for (; row < end; ++row) some += a(row, column);
+    sum += static_cast<double>(some);
   }
   CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
 };
@@ -64,7 +96,8 @@ bool does_nothing(const epilogue<T>& then) {
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {
-  if (is_zero || !does_nothing(then)) launch_each(queue, op, c.rows * c.columns, finish_product<T>{c, then, is_zero});
+  if (is_zero || !does_nothing(then))
+    launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
   if (then.row_sums == nullptr) return;
   if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
   else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});

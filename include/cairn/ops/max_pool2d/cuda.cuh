@@ -8,75 +8,81 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
-#include <cairn/ops/conv2d/reference.hpp>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
+#include <cairn/ops/quad_of_pixel.cuh>
 
 namespace cairn {
 
 namespace detail {
 
-// The greatest element of a window of one channel, and which pixel of its image it is; over.inputs() where the window is empty.
+// The greatest elements of a window in the channels of one quad, and which pixels they are of; over.inputs() where the window is
+// empty.
 template <class T>
 struct greatest_in_window {
-  T best;
-  std::size_t pixel;
+  quad<T> best{};
+  std::size_t pixel[quad_width<T>] = {};
 
-  // `image` begins with the channel's first element.
-  CAIRN_DEVICE greatest_in_window(const window& over, std::size_t output, const T* image, std::size_t channels, T none)
-      : best(none), pixel(over.inputs()) {
+  // `image` is the first pixel of an image, counted through all of them.
+  CAIRN_DEVICE greatest_in_window(const window& over, const quad_of_pixel<T>& where, std::size_t p, std::size_t q, const T* input,
+                                  std::size_t image, std::size_t channel, T none) {
+    for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none, pixel[j] = over.inputs();
     bool first = true;
     for (std::size_t i = 0; i < over.y.kernel; ++i) {
-      const std::size_t row = over.y.input(output / over.x.out, i);
-      for (std::size_t j = 0; row < over.y.in && j < over.x.kernel; ++j) {
-        const std::size_t column = over.x.input(output % over.x.out, j);
+      const std::size_t row = over.y.input(p, i);
+      for (std::size_t k = 0; row < over.y.in && k < over.x.kernel; ++k) {
+        const std::size_t column = over.x.input(q, k);
         if (column >= over.x.in) continue;
         const std::size_t at = row * over.x.in + column;
-        const T value = image[at * channels];
-        if (first || is_greater(value, best)) best = value, pixel = at;
+        const quad<T> v = where.load(input, image + at, channel);
+        for (std::size_t j = 0; j < quad_width<T>; ++j)
+          if (first || is_greater(v.at[j], best.at[j])) best.at[j] = v.at[j], pixel[j] = at;
         first = false;
       }
     }
   }
 };
 
-// One element of the output each.
+// One quad of the output each.
 template <class T>
 struct max_pool_output {
   window over;
-  std::size_t channels;
+  quad_of_pixel<T> where;
   T none; // of an empty window
   T* output;
   const T* input;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / channels, image = pixel / over.outputs();
-    const T* const from = input + image * over.inputs() * channels + at % channels;
-    output[at] = greatest_in_window<T>(over, pixel % over.outputs(), from, channels, none).best;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const greatest_in_window<T> found(over, where, at.row, at.column, input, at.image * over.inputs(), at.channel, none);
+    where.store(output, found.best, at.pixel, at.channel);
   }
 };
-// One element of the input each: the windows that read it, in their order.
+// One quad of the input each: the windows that read it, in their order.
 template <class T>
 struct max_pool_input_gradient {
   window over;
-  std::size_t channels;
+  readers_of_axis y, x;
+  quad_of_pixel<T> where;
   T none;
   T* input_gradient;
   const T *output_gradient, *input;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t c = at % channels, image = at / channels / over.inputs(), pixel = at / channels % over.inputs();
-    const T* const from = input + image * over.inputs() * channels + c;
-    T sum = 0;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const std::size_t image = at.image * over.inputs(), own = at.pixel - image;
+    quad<T> sum{};
     for (std::size_t i = over.y.kernel; i-- > 0;) {
-      const std::size_t p = output_reading(over.y, pixel / over.x.in, i);
-      for (std::size_t j = over.x.kernel; p < over.y.out && j-- > 0;) {
-        const std::size_t q = output_reading(over.x, pixel % over.x.in, j);
+      const std::size_t p = y.at(at.row, i);
+      for (std::size_t k = over.x.kernel; p < over.y.out && k-- > 0;) {
+        const std::size_t q = x.at(at.column, k);
         if (q >= over.x.out) continue;
-        const std::size_t output = p * over.x.out + q;
-        if (greatest_in_window<T>(over, output, from, channels, none).pixel == pixel)
-          sum += output_gradient[(image * over.outputs() + output) * channels + c];
+        const greatest_in_window<T> found(over, where, p, q, input, image, at.channel, none);
+        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
+        for (std::size_t j = 0; j < quad_width<T>; ++j)
+          if (found.pixel[j] == own) sum.at[j] += dy.at[j];
       }
     }
-    input_gradient[at] = sum;
+    where.store(input_gradient, sum, at.pixel, at.channel);
   }
 };
 
@@ -85,16 +91,19 @@ struct max_pool_input_gradient {
 template <std::floating_point T>
 void max_pool2d_forward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
                         const T* input) {
-  detail::launch_each(queue, "max_pool2d_forward", samples * over.outputs() * channels,
-                      detail::max_pool_output<T>{over, channels, -std::numeric_limits<T>::infinity(), output, input});
+  const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
+  detail::launch_each(queue, "max_pool2d_forward", samples * over.outputs() * where.quads.by(),
+                      detail::max_pool_output<T>{over, where, -std::numeric_limits<T>::infinity(), output, input});
 }
 
 template <std::floating_point T>
 void max_pool2d_backward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {
-  detail::launch_each(queue, "max_pool2d_backward", samples * over.inputs() * channels,
-                      detail::max_pool_input_gradient<T>{over, channels, -std::numeric_limits<T>::infinity(), input_gradient,
-                                                         output_gradient, input});
+  const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient, input);
+  const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
+  detail::launch_each(queue, "max_pool2d_backward", samples * over.inputs() * where.quads.by(),
+                      detail::max_pool_input_gradient<T>{over, over.y, over.x, where, -std::numeric_limits<T>::infinity(),
+                                                         input_gradient, output_gradient, input});
 }
 
 } // namespace cairn

@@ -8,7 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
-#include <cairn/ops/relu/cpu.hpp>
+#include <cairn/ops/relu/element.hpp>
 #include <cairn/ops/relu/relu.hpp>
 
 namespace cairn {

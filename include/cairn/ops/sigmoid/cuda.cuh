@@ -8,7 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
-#include <cairn/ops/sigmoid/cpu.hpp>
+#include <cairn/ops/sigmoid/element.hpp>
 #include <cairn/ops/sigmoid/sigmoid.hpp>
 
 namespace cairn {

@@ -10,6 +10,7 @@
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
@@ -25,6 +26,7 @@ struct cross_entropy_on_gpu {
   T* gradient;
   const Target* targets;
   std::size_t classes;
+  bool aligned; // every row of logits and gradient
   std::int64_t ignored;
   bool ignores;
   double smoothing;
@@ -46,29 +48,47 @@ struct cross_entropy_on_gpu {
   // The loss of a row times the sum of weights. All its logits are read before its gradient, which may lie there, is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(classes);
+    const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
+    const auto load = [&](std::size_t q) { return load_quad(x, q * width, classes, aligned); };
+    const auto store = [&](const quad<T>& v, std::size_t q) { store_quad(result, v, q * width, classes, aligned); };
     if (!counts(row)) {
-      if (result != nullptr) team.each(classes, [&](std::size_t c) { result[c] = T{0}; });
+      if (result != nullptr) team.each(quads, [&](std::size_t q) { store(quad<T>{}, q); });
       return 0;
     }
-    const T* const x = logits + row * classes;
     const auto target = static_cast<std::size_t>(targets[row]);
     const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
     const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
-    const T most = team.greatest(classes, [x](std::size_t c) { return x[c]; });
+    const T most = team.greatest(quads, [&](std::size_t q) {
+      const quad<T> v = load(q);
+      T found = v.at[0];
+      for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
+      return found;
+    });
     const double chosen = static_cast<double>(x[target]) - static_cast<double>(most);
     const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
-    const double sum = team.sum(classes, [&](std::size_t c) { return static_cast<double>(exponential(x[c] - most)); });
+    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
+      const quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
+    };
+    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
     const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
     if (result != nullptr) {
       const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
               even = static_cast<T>(share * spread);
-      team.each(classes, [&](std::size_t c) {
-        T value = exponential(x[c] - most) * scale;
-        if (even != 0) value -= even * static_cast<T>(weight(c));
-        result[c] = c == target ? value - of_target : value;
+      team.each(quads, [&](std::size_t q) {
+        quad<T> v = load(q);
+        for (std::size_t j = 0; j < width; ++j) {
+          const std::size_t c = q * width + j;
+          v.at[j] = exponential(v.at[j] - most) * scale;
+          if (even != 0 && c < classes) v.at[j] -= even * (class_weights == nullptr ? T{1} : class_weights[c]);
+          if (c == target) v.at[j] -= of_target;
+        }
+        store(v, q);
       });
     }
     return loss;
@@ -113,12 +133,13 @@ struct store_cross_entropy {
 template <class T, class Target>
 void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross_entropy_on_gpu<T, Target> of) {
   constexpr const char* op = "softmax_cross_entropy";
+  of.aligned = rows_are_quads<T>(of.classes, of.logits, of.gradient);
   const auto room = queue.partial(op);
   double *const totals = room.data(), *const sums = totals + 2;
   of.totals = totals;
   launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
   const cut how(rows, 1, 8192);
-  launch_teams_for(of.classes, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
+  launch_teams_for(of.classes / 2, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
 }
 
@@ -128,15 +149,15 @@ template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0,
-                                                                    false, 0, nullptr, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
+                                                                    0, false, 0, nullptr, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
                                                                     options.ignore_index, true, options.label_smoothing,
                                                                     options.class_weights, nullptr});
 }

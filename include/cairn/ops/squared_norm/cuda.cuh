@@ -6,6 +6,7 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 
@@ -13,12 +14,18 @@ namespace cairn {
 
 namespace detail {
 
+// In double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
 struct square_of {
+  std::size_t count;
+  bool aligned;
   const T* x;
-  CAIRN_DEVICE double operator()(std::size_t i) const {
-    const auto value = static_cast<double>(x[i]);
-    return value * value;
+  CAIRN_DEVICE void add(std::size_t q, double& sum) const {
+    const quad<T> v = load_quad(x, q * quad_width<T>, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      const auto value = static_cast<double>(v.at[j]);
+      sum += value * value;
+    }
   }
 };
 struct store_sum {
@@ -30,7 +37,8 @@ struct store_sum {
 
 template <std::floating_point T>
 void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count) {
-  detail::sum_then(queue, "squared_norm", count, detail::square_of<T>{x}, detail::store_sum{sum});
+  detail::sum_then<T, double>(queue, "squared_norm", count, detail::square_of<T>{count, detail::are_quads(x), x},
+                              detail::store_sum{sum});
 }
 
 } // namespace cairn

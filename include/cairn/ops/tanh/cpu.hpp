@@ -7,30 +7,12 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/elementwise/elementary.hpp>
+#include <cairn/ops/tanh/element.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn {
-
-namespace detail {
-
-struct tanh_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
-    x = hyperbolic_tangent(x);
-  }
-};
-
-struct tanh_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
-    gradient *= T{1} - y * y;
-  }
-};
-
-} // namespace detail
 
 template <class T>
 void tanh_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {

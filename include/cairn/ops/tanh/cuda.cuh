@@ -8,7 +8,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
-#include <cairn/ops/tanh/cpu.hpp>
+#include <cairn/ops/tanh/element.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
 
 namespace cairn {
