@@ -118,7 +118,6 @@
 #include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
-#include <cairn/ops/gelu/element.hpp>                                // gelu of an element, on both devices
 #include <cairn/ops/gelu/gelu.hpp>                                   // x P(x), P the normal distribution
 #include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
 #include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
@@ -142,12 +141,10 @@
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
 #include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
 #include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
-#include <cairn/ops/relu/element.hpp>                                // relu of an element, on both devices
 #include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
-#include <cairn/ops/sigmoid/element.hpp>                             // sigmoid of an element, on both devices
 #include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
 #include <cairn/ops/smooth_l1/cpu.hpp>                               // smooth l1 on a cpu
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>                         // squares near 0, absolute differences beyond
@@ -156,7 +153,6 @@
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
 #include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
-#include <cairn/ops/tanh/element.hpp>                                // tanh of an element, on both devices
 #include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 #include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Kernels become code of every kind of GPU without a warning, and none keeps anything in local memory: no spills, no stack.
 
-tests/checks/cuda/ops.cu has all of them. How many registers each takes is in tests/checks/cuda/registers.txt, which --write
-writes anew; another version of nvcc may take others, so that they are compared with its own only. Without nvcc this is left out,
-and says so with exit status 77.
+tests/checks/cuda/ops.cu has all of them. How many registers each takes is in tests/checks/cuda/registers.txt. Beside it,
+occupancy.txt tells how full that leaves a multiprocessor, how many loads and stores of 16 bytes there are in a kernel, and how
+many operations on doubles in one for floats; no kernel for floats may leave it emptier than LEAST. --write writes both anew; another version
+of nvcc may take other registers, so that they are compared with its own only. Without nvcc this is left out, and says so with
+exit status 77.
 """
 import pathlib
 import re
@@ -12,13 +14,18 @@ import sys
 import tempfile
 
 from house import SPDX, nvcc, run, spread
+from occupancy import occupancy
 
 LEFT_OUT = 77
-SOURCE, TABLE = "tests/checks/cuda/ops.cu", "tests/checks/cuda/registers.txt"
+SOURCE, TABLE, FILLED = "tests/checks/cuda/ops.cu", "tests/checks/cuda/registers.txt", "tests/checks/cuda/occupancy.txt"
+LEAST = 37  # percent: three blocks of 256 threads with 80 registers each, of what holds eight; see device/cuda/launch.cuh
 ARCHITECTURES = (75, 80, 86, 90, 100, 120)
 FLAGS = ["-std=c++20", "-O3", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wconversion,-Wshadow,-Werror", "-Xptxas", "-v"]
 KERNEL = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
-                    r"(\d+) bytes spill loads\n.*Used (\d+) registers")
+                    r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?(\d+) bytes smem)?")
+ENTRY = re.compile(r"\.entry (\w+)\((.*?)\n}\n", re.S)
+WIDE = r"\b{}\.global[.\w]*\.(?:v4\.[fbus]32|v2\.[fbus]64)"
+OF_DOUBLE = re.compile(r"^\s+(?:add|sub|mul|fma|div|sqrt|rcp|cvt)[.\w]*\.f64", re.M)
 # Names of no interest, of types and of values.
 SHORTER = ((r"\(.*", ""), (r"^void ", ""), (r"cairn::(detail::)?", ""), (r"\b(\d+)u?l?\b", r"\1"), (r" >", ">"))
 
@@ -35,7 +42,7 @@ def readable(names):
 
 
 def compiled(root, flags, architectures):
-    """({(kernel, architecture): (registers, bytes of local memory)}, what is wrong)"""
+    """({(kernel, architecture): (registers, bytes of local memory, bytes of shared memory)}, what is wrong)"""
     with tempfile.TemporaryDirectory() as folder:
         code = [word for a in architectures for word in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
         result = subprocess.run([nvcc(), *FLAGS, *code, *flags, "-c", root / SOURCE, "-o", f"{folder}/made"],
@@ -43,8 +50,22 @@ def compiled(root, flags, architectures):
     said = result.stdout + result.stderr
     if result.returncode:
         return {}, f"{SOURCE}: nvcc says\n" + "\n".join(line for line in said.splitlines() if "ptxas info" not in line)[:2000]
-    return {(name, int(a)): (int(registers), int(stack) + int(stores) + int(loads))
-            for name, a, stack, stores, loads, registers in KERNEL.findall(said)}, None
+    return {(name, int(a)): (int(registers), int(stack) + int(stores) + int(loads), int(shared or 0))
+            for name, a, stack, stores, loads, registers, shared in KERNEL.findall(said)}, None
+
+
+def read(root, flags):
+    """{kernel: (threads of a block, loads of 16 bytes, stores of them, operations on doubles)}, as nvcc's assembly says it"""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([nvcc(), "-std=c++20", "-O3", f"-arch=compute_{ARCHITECTURES[3]}", *flags, "-ptx", root / SOURCE,
+                        "-o", f"{folder}/made"], capture_output=True)
+        text = (pathlib.Path(folder) / "made").read_text() if (pathlib.Path(folder) / "made").exists() else ""
+    found = {}
+    for name, body in ENTRY.findall(text):
+        threads = re.search(r"\.maxntid (\d+)", body)
+        found[name] = (int(threads[1]) if threads else 0, len(re.findall(WIDE.format("ld"), body)),
+                       len(re.findall(WIDE.format("st"), body)), len(OF_DOUBLE.findall(body)))
+    return found
 
 
 def table_of(found):
@@ -55,31 +76,63 @@ def table_of(found):
                       *(" ".join(f"{n:6d}" for n in numbers) + f"  {shown}" for shown, *numbers in rows)]) + "\n"
 
 
+def filled(found, told):
+    """[(kernel, threads, shared bytes, percent of each architecture, loads, stores, operations on doubles)]"""
+    rows = []
+    for name, (threads, loads, stores, doubles) in told.items():
+        shares = [occupancy(a, threads or 1024, found[name, a][0], found[name, a][2]) for a in ARCHITECTURES]
+        rows.append((name, threads, found[name, ARCHITECTURES[3]][2], shares, loads, stores, doubles))
+    return rows
+
+
+def text_of(rows, names):
+    lines = [f"# Warps of each kernel that a multiprocessor holds, in percent of those that it has room for, by nvcc {version()}; its",
+             "# threads of a block and bytes of shared memory, its loads and stores of 16 bytes, its operations on doubles if it is for floats.",
+             " ".join(f"sm_{a}".rjust(6) for a in ARCHITECTURES) + " threads shared  loads stores doubles  kernel"]
+    for name, threads, shared, shares, loads, stores, doubles in sorted(rows, key=lambda row: names[row[0]]):
+        own = "-" if "double" in names[name] else doubles
+        lines.append(" ".join(f"{n:6d}" for n in shares) + f" {threads:7d} {shared:6d} {loads:6d} {stores:6d} {own:>7}  {names[name]}")
+    return "\n".join(lines) + "\n"
+
+
+def compare(root, table, text):
+    there = (root / table).read_text() if (root / table).exists() else ""
+    if f"by nvcc {version()};" not in there and there:
+        return []
+    told = set(there.splitlines())
+    return [f"{table}: lacks '{line.strip()}'; see --write" for line in text.splitlines() if line not in told][:8]
+
+
 def faults(root, options, write=False):
     halves = [ARCHITECTURES[:3], ARCHITECTURES[3:]]
+    *made, told = spread(lambda half: compiled(root, options.flags, half) if half else read(root, options.flags), [*halves, ()])
     found, wrong = {}, []
-    for kernels, said in spread(lambda half: compiled(root, options.flags, half), halves):
+    for kernels, said in made:
         found |= kernels
         wrong += [said] if said else []
     if wrong:
         return wrong
     if not found or len(found) % len(ARCHITECTURES):
         return [f"{SOURCE}: {len(found)} kernels for {len(ARCHITECTURES)} architectures; is this how ptxas tells of them?"]
-    names = readable(sorted({name for name, _ in found}))
+    if sorted(told) != sorted({name for name, _ in found}):
+        return [f"{SOURCE}: {len(told)} kernels in nvcc's assembly; is this how it tells of them?"]
+    names = readable(sorted(told))
+    rows = filled(found, told)
     wrong = [f"{SOURCE}: for sm_{a} {names[name]} keeps {local} bytes in local memory"
-             for (name, a), (_, local) in found.items() if local]
+             for (name, a), (_, local, _) in found.items() if local]
+    wrong += [f"{SOURCE}: {names[name]} fills {share} % of sm_{a}, expected at least {LEAST}"
+              for name, _, _, shares, *_ in rows for a, share in zip(ARCHITECTURES, shares)
+              if share < LEAST and "double" not in names[name]]
     if wrong:
         return wrong
-    there = (root / TABLE).read_text() if (root / TABLE).exists() else ""
     if write:
         (root / TABLE).write_text(table_of(found))
-    elif f"by nvcc {version()};" in there or not there:
-        told = set(there.splitlines())
-        wrong = [f"{TABLE}: lacks '{line.strip()}'; see --write" for line in table_of(found).splitlines() if line not in told][:8]
-    return wrong
+        (root / FILLED).write_text(text_of(rows, names))
+        return []
+    return compare(root, TABLE, table_of(found)) + compare(root, FILLED, text_of(rows, names))
 
 
-KERNELS = SPDX + ("template <class T>\n__global__ void twice(T* x) { x[threadIdx.x] *= 2; }\n"
+KERNELS = SPDX + ("template <class T>\n__global__ void __launch_bounds__(256) twice(T* x) { x[threadIdx.x] *= 2; }\n"
                   "template __global__ void twice(float*);\n")
 
 if __name__ == "__main__":
@@ -92,12 +145,18 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:  # the table of the small house
         (pathlib.Path(folder) / "tests/checks/cuda").mkdir(parents=True)
         (pathlib.Path(folder) / SOURCE).write_text(KERNELS)
-        right = table_of(compiled(pathlib.Path(folder), [], ARCHITECTURES)[0]) if "--self-test" in sys.argv else ""
+        right = full = ""
+        if "--self-test" in sys.argv:
+            found, told = compiled(pathlib.Path(folder), [], ARCHITECTURES)[0], read(pathlib.Path(folder), [])
+            right, full = table_of(found), text_of(filled(found, told), readable(sorted(told)))
     run(lambda root, options: faults(root, options, write), [
         ({SOURCE: KERNELS.replace("{ x[", "{ int unused; x[")}, r"ops.cu: nvcc says[^$]*unused"),
         ({SOURCE: KERNELS.replace("{ x[threadIdx.x] *= 2; }", "{ T own[64]; for (int i = 0; i < 64; ++i) own[static_cast<int>(x[i]) & 63] = x[i]; "
                                   "x[0] = own[static_cast<int>(x[1])]; }")}, r"for sm_75 twice<float> keeps 256 bytes in local memory"),
         ({SOURCE: KERNELS + "template __global__ void twice(double*);\n"}, r"registers.txt: lacks '.* twice<double>'"),
         ({TABLE: None}, r"registers.txt: lacks '.* twice<float>'"),
+        ({FILLED: full.replace(" 256 ", " 128 ")}, r"occupancy.txt: lacks '.* 256 .* twice<float>'"),
+        ({SOURCE: KERNELS.replace("{ x[", "{ __shared__ T own[8192]; own[threadIdx.x] = x[0]; __syncthreads(); x[0] = own[x == nullptr]; x[")},
+         r"twice<float> fills \d+ % of sm_75, expected at least 37"),
         ({SOURCE: SPDX}, r"ops.cu: 0 kernels for 6 architectures"),
-    ], small={SOURCE: KERNELS, TABLE: right})
+    ], small={SOURCE: KERNELS, TABLE: right, FILLED: full})

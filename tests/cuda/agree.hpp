@@ -6,8 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cairn/core/random_normal.hpp>
@@ -16,6 +22,8 @@
 #include <cairn/ops/transfer/cuda.cuh>
 
 #include <doctest/doctest.h>
+
+#include "bounds.hpp"
 
 namespace testing {
 
@@ -87,22 +95,16 @@ double distance(const std::vector<X>& x, const std::vector<double>& y) {
   return worst;
 }
 
-// How far op(queue, given<T>) on a GPU is from op(queue, given<double>) on a cpu. `skipped` elements stand before each array.
-template <class T, class Op>
-double apart(const operands& all, const Op& op, std::size_t skipped = 0) {
-  operands expected = all;
-  cairn::cpu::queue processor{1};
-  given<double> here;
-  for (const auto& x : expected.in) here.in.push_back(x.data());
-  for (auto& x : expected.out) here.out.push_back(x.data());
-  for (auto& x : expected.doubles) here.doubles.push_back(x.data());
-  here.integers = expected.integers.data();
-  // What the GPU is given is rounded to T, so that this is given the same.
-  for (auto* const list : {&expected.in, &expected.out})
-    for (auto& x : *list)
-      for (double& n : x) n = static_cast<double>(static_cast<T>(n));
-  op(processor, here);
+// What op(queue, given<T>) writes.
+template <class T>
+struct results_of {
+  std::vector<std::vector<T>> out{};
+  std::vector<std::vector<double>> doubles{};
+};
 
+// On a GPU. `skipped` elements stand before each array.
+template <class T, class Op>
+results_of<T> of_gpu(const operands& all, const Op& op, std::size_t skipped = 0) {
   std::vector<on_gpu<T>> in, out;
   std::vector<on_gpu<double>> doubles;
   given<T> there;
@@ -112,10 +114,86 @@ double apart(const operands& all, const Op& op, std::size_t skipped = 0) {
   const on_gpu<std::int32_t> integers(all.integers, 0);
   there.integers = integers.data();
   op(gpu().compute(), there);
+  results_of<T> found;
+  for (const auto& x : out) found.out.push_back(x.back());
+  for (const auto& x : doubles) found.doubles.push_back(x.back());
+  return found;
+}
+// On a cpu in double, of operands that are rounded to T first, as a GPU is given them.
+template <class T, class Op>
+results_of<double> of_cpu(operands all, const Op& op) {
+  for (auto* const list : {&all.in, &all.out})
+    for (auto& x : *list)
+      for (double& n : x) n = static_cast<double>(static_cast<T>(n));
+  cairn::cpu::queue processor{1};
+  given<double> here;
+  for (const auto& x : all.in) here.in.push_back(x.data());
+  for (auto& x : all.out) here.out.push_back(x.data());
+  for (auto& x : all.doubles) here.doubles.push_back(x.data());
+  here.integers = all.integers.data();
+  op(processor, here);
+  return {all.out, all.doubles};
+}
+template <class T>
+double distance(const results_of<T>& x, const results_of<double>& y) {
   double worst = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) worst = std::max(worst, distance(out[i].back(), expected.out[i]));
-  for (std::size_t i = 0; i < doubles.size(); ++i) worst = std::max(worst, distance(doubles[i].back(), expected.doubles[i]));
+  for (std::size_t i = 0; i < x.out.size(); ++i) worst = std::max(worst, distance(x.out[i], y.out[i]));
+  for (std::size_t i = 0; i < x.doubles.size(); ++i) worst = std::max(worst, distance(x.doubles[i], y.doubles[i]));
   return worst;
+}
+// How far the one is from the other.
+template <class T, class Op>
+double apart(const operands& all, const Op& op, std::size_t skipped = 0) {
+  return distance(of_gpu<T>(all, op, skipped), of_cpu<T>(all, op));
+}
+
+// The largest distances that tests have found by now, in float and in double; where CAIRN_FOUND names a file they are written to
+// it at the end, as a table beside the bounds.
+class found_distances {
+public:
+  static found_distances& of_tests() {
+    static found_distances only;
+    return only;
+  }
+  void note(std::string_view op, double of_float, double of_double) {
+    for (std::size_t i = 0; i < std::size(bounds); ++i)
+      if (bounds[i].op == op) float_[i] = std::max(float_[i], of_float), double_[i] = std::max(double_[i], of_double);
+  }
+  ~found_distances() {
+    const char* const name = std::getenv("CAIRN_FOUND");
+    std::FILE* const to = name == nullptr ? nullptr : std::fopen(name, "w");
+    if (to == nullptr) return;
+    std::fprintf(to, "| op | float | at most | double | at most |\n| --- | ---: | ---: | ---: | ---: |\n");
+    for (std::size_t i = 0; i < std::size(bounds); ++i)
+      std::fprintf(to, "| %s | %.1e | %.0e | %.1e | %.0e |\n", std::string(bounds[i].op).c_str(), float_[i], bounds[i].of_float,
+                   double_[i], bounds[i].of_double);
+    std::fclose(to);
+  }
+
+private:
+  double float_[std::size(bounds)] = {}, double_[std::size(bounds)] = {};
+};
+
+// How far an op is from the same op on a cpu in double, in bounds of it: at most 1 where it is right. Arrays that lie where a GPU
+// cannot take 16 bytes at a time have to have the very bits of others: if not, this is infinite.
+template <class Op>
+double over(std::string_view name, const operands& all, const Op& op, bool same_bits = true) {
+  const auto* const bound = std::find_if(std::begin(bounds), std::end(bounds), [&](const auto& b) { return b.op == name; });
+  REQUIRE_MESSAGE(bound != std::end(bounds), "tests/cuda/bounds.hpp has no bound for ", std::string(name));
+  const auto of = [&]<class T>(T, double most) {
+    const results_of<T> aligned = of_gpu<T>(all, op);
+    const double worst = distance(aligned, of_cpu<T>(all, op));
+    if (same_bits) {
+      const results_of<T> other = of_gpu<T>(all, op, 1);
+      for (std::size_t i = 0; i < aligned.out.size(); ++i)
+        if (std::memcmp(aligned.out[i].data(), other.out[i].data(), aligned.out[i].size() * sizeof(T)) != 0)
+          return std::pair<double, double>{worst, INFINITY};
+    }
+    return std::pair<double, double>{worst, worst == 0 ? 0 : worst / most};
+  };
+  const auto in_float = of(0.0F, bound->of_float), in_double = of(0.0, bound->of_double);
+  found_distances::of_tests().note(name, in_float.first, in_double.first);
+  return std::max(in_float.second, in_double.second);
 }
 
 } // namespace testing

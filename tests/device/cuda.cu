@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/random.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/copy/cuda.cuh>
 
@@ -113,6 +115,20 @@ TEST_CASE("cuda: kernels reach every index once, and teams add in an order that 
       const float* const own = x.data() + row * count;
       CHECK(sums.back()[row] == sum_of_team(own, count, count <= 256 ? 32 : 256));
       CHECK(greatest.back()[row] == *std::max_element(own, own + count));
+    }
+  }
+}
+
+TEST_CASE("cuda: a division that is a multiplication is a division") {
+  for (std::size_t k = 0; k < 300; ++k) {
+    const std::size_t word = random_bits({.seed = 3}, k) % (std::size_t{1} << 31);
+    for (const std::size_t by : {k + 1, word + 1, (std::size_t{1} << 31) - 1 - k, (std::size_t{1} << 32) + k}) {
+      const detail::divisor d(by);
+      for (const std::size_t n : {std::size_t{0}, by - 1, by, by + 1, word, (std::size_t{1} << 31) - 1, std::size_t{1} << 31,
+                                  word << 20, 7 * by - 1, 7 * by}) {
+        const std::size_t quotient = d.of(n);
+        CHECK((quotient == n / by && d.rest(n, quotient) == n % by));
+      }
     }
   }
 }

@@ -26,14 +26,17 @@ struct each_of {
   std::size_t count;
 };
 inline constexpr unsigned each_threads = 256;
-// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers, in a team 128. The compiler left to itself
-// takes fewer on some GPUs, and spills.
+// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers. The compiler left to itself takes fewer on
+// some GPUs, and spills, or so many that two blocks are all there are.
 inline constexpr unsigned each_blocks = 768 / each_threads;
 // A team of 32 threads has a block with others, as many as make 128 threads.
 template <unsigned Threads>
 inline constexpr unsigned team_threads = Threads * team<Threads>::in_block;
-template <unsigned Threads>
-inline constexpr unsigned team_blocks = 512 / team_threads<Threads>;
+template <unsigned Threads, class Body>
+constexpr unsigned team_blocks() {
+  if constexpr (requires { Body::resident_threads; }) return Body::resident_threads / team_threads<Threads>;
+  else return 768 / team_threads<Threads>;
+}
 
 template <class Body>
 struct teams_of {
@@ -48,7 +51,7 @@ __global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__global__ void __launch_bounds__(team_threads<Threads>, team_blocks<Threads>) run_team(const teams_of<Body> work) {
+__global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>())) run_team(const teams_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
   if (i < work.count) work.body(team<Threads>{}, i);
 }

@@ -67,10 +67,11 @@ public:
   // Sums of what add(q, sums) adds to an array of T's for every quad q in [0, quads).
   template <class T, std::size_t Sums, class Add>
   __device__ sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
+    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // registers of doubles are few
     sums_of<Sums> all{};
     for (std::size_t q = own(); q < quads; q += chain * Threads) {
       T some[Sums] = {};
-#pragma unroll
+#pragma unroll(copies)
       for (std::size_t turn = 0; turn < chain; ++turn)
         if (q + turn * Threads < quads) add(q + turn * Threads, some);
       for (std::size_t s = 0; s < Sums; ++s) all.at[s] += static_cast<double>(some[s]);

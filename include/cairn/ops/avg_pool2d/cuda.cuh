@@ -9,7 +9,7 @@
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
-#include <cairn/ops/quad_of_pixel.cuh>
+#include <cairn/ops/elementwise/cuda_pixels.cuh>
 
 namespace cairn {
 

@@ -11,9 +11,9 @@
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
-#include <cairn/ops/quad_of_pixel.cuh>
 
 namespace cairn {
 

@@ -9,9 +9,9 @@
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
-#include <cairn/ops/quad_of_pixel.cuh>
 
 namespace cairn {
 

@@ -59,23 +59,24 @@ struct cross_entropy_on_gpu {
       return 0;
     }
     const auto target = static_cast<std::size_t>(targets[row]);
-    const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
-    const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
     const T most = team.greatest(quads, [&](std::size_t q) {
       const quad<T> v = load(q);
       T found = v.at[0];
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
       return found;
     });
-    const double chosen = static_cast<double>(x[target]) - static_cast<double>(most);
-    const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
-      return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
-    });
+    const T of_class = x[target]; // before the last sum, behind which others may write here
     const auto add_powers = [&](std::size_t q, T(&some)[1]) {
       const quad<T> v = load(q);
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
     };
     const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
+    const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
+    const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
+    const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
+    const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
+      return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
+    });
     const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
     if (result != nullptr) {
       const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
@@ -113,6 +114,8 @@ struct cross_entropy_totals {
 };
 template <class T, class Target>
 struct cross_entropy_of_part {
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+
   cross_entropy_on_gpu<T, Target> of;
   cut rows;
   double* sums;

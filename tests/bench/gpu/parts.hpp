@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include <cairn/device/cuda.cuh>
+
+#include "report.hpp"
+
+namespace gpu_bench {
+
+void list_ops(const request&);
+void measure_ops(cairn::cuda&, const request&, double floor); // bytes per second
+double copied_bytes_per_second(cairn::cuda&, const request&);
+
+void list_products(const request&);
+void measure_products(cairn::cuda&, const request&);
+
+void list_steps();
+void measure_steps(const request&);
+bool measure_step(const request&); // a line of JSON; false where there is no such network
+
+} // namespace gpu_bench

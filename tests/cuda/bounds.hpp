@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// How far an op on a GPU may be from the same op in double on a cpu: the table that all tests of them compare with.
+#pragma once
+
+#include <string_view>
+
+namespace testing {
+
+// The most that |x - y| / (1 + |y|) may be of any element, where x is the GPU's and y what the cpu finds in double from the same
+// numbers. Operands are normal numbers, or what the test says beside. An op that chooses, compares or copies has no error: 0.
+struct bound_of_op {
+  std::string_view op;
+  double of_float, of_double;
+};
+inline constexpr bound_of_op bounds[] = {
+    // elements: what a function of float is exact to
+    {"copy", 0, 0},
+    {"add", 6e-8, 2e-16},
+    {"relu", 0, 0},
+    {"gelu", 1e-6, 1e-15},
+    {"tanh", 5e-7, 1e-15},
+    {"sigmoid", 3e-7, 1e-15},
+    {"elementwise", 5e-7, 1e-15},
+    {"dropout", 1e-7, 2e-16},
+    // optimizers: one step
+    {"sgd", 3e-7, 1e-15},
+    {"adam", 5e-7, 1e-15},
+    // sums over rows, in float by sixteens and then in double
+    {"layer_norm", 3e-6, 1e-14},
+    {"layer_norm's parameters", 2e-5, 1e-13},
+    {"batch_norm", 1e-5, 1e-13},
+    {"batch_norm far from 0", 2e-4, 1e-12},
+    {"batch_norm in parts far from 0", 2e-3, 1e-10}, // a variance from a sum of squares
+    {"group_norm", 1e-5, 1e-13},
+    {"embedding", 1e-6, 1e-15},
+    // losses and their gradients
+    {"softmax_cross_entropy", 2e-6, 1e-14},
+    {"mean_squared_error", 1e-6, 1e-15},
+    {"l1", 1e-6, 1e-15},
+    {"smooth_l1", 1e-6, 1e-15},
+    {"bce_with_logits", 1e-6, 1e-15},
+    // products: of as many terms as the tests have, in float
+    {"matmul", 2e-5, 1e-13},
+    {"conv2d", 1e-5, 1e-14},
+    {"max_pool2d", 2e-7, 1e-15},
+    {"avg_pool2d", 5e-7, 1e-15},
+    // single numbers, in double whatever the elements are
+    {"squared_norm", 1e-12, 1e-12},
+    {"clip", 1e-15, 1e-15},
+    {"mean_factor", 0, 0},
+};
+
+} // namespace testing
