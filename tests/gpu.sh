@@ -1,20 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tests on a machine with a GPU of NVIDIA's: builds the sources that are for it by nvcc, runs them, and runs them under
-# compute-sanitizer; then the examples that can train there. It needs nvcc, cuBLASLt and the headers of doctest, and neither CMake
-# nor anything else. With CAIRN_DATA in the environment, a folder with mnist/, the examples read MNIST, else generated digits.
+# Tests on a machine with a GPU of NVIDIA's: builds by nvcc the tests that are for it, the examples that can train there and the
+# benchmark, all at once; runs the tests, the examples, and the tests under compute-sanitizer; then it measures (tests/bench/gpu).
+# What fails does not keep the others from running; the end says what it was.
 #
 #   tests/gpu.sh [--build] [FOLDER]
 #
 # Everything that it makes is in FOLDER, build-gpu if left out: the programs, and what each run said. --build is for a machine
-# without a GPU: nothing is run. In the environment: NVCC, ARCH (as nvcc's -arch, native if left out), DOCTEST (a folder with
-# doctest/doctest.h, if it is not among the system's), JOBS.
+# without a GPU: nothing is run.
+#
+# It needs nvcc, cuBLASLt and the headers of doctest (Debian's doctest-dev, or a folder DOCTEST that has doctest/doctest.h), and
+# neither CMake nor xtensor nor anything else. With a python3 that has torch, or PYTHON, PyTorch is measured too. With CAIRN_DATA,
+# a folder with mnist/, the examples read MNIST, else generated digits. In the environment, besides: NVCC; ARCH (as nvcc's -arch,
+# native if left out); JOBS; STEPS, some of "build tests examples sanitizers bench", for a machine that is there for a short time:
+# without build the programs are those that FOLDER has; SANITIZER_SECONDS, after which a tool of compute-sanitizer is stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 runs=yes
 if [[ ${1:-} == --build ]]; then runs=no; shift; fi
+if [[ ${1:-} == -* || $# -gt 1 ]]; then echo "gpu.sh: expected [--build] [FOLDER]"; exit 2; fi
 folder=${1:-build-gpu}
+steps=${STEPS:-build tests examples sanitizers bench}
+for step in $steps; do
+  if [[ " build tests examples sanitizers bench " != *" $step "* ]]; then
+    echo "gpu.sh: expected STEPS of build, tests, examples, sanitizers and bench, found $step"; exit 2
+  fi
+done
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 arch=${ARCH:-$([[ $runs == yes ]] && echo native || echo sm_90)}
 jobs=${JOBS:-$(nproc)}
@@ -31,48 +43,93 @@ if [[ $runs == yes ]] && ! nvidia-smi -L; then
 fi
 mkdir -p "$folder"
 
-say "nvcc builds the tests for $arch"
-export nvcc flags="-std=c++20 -O2 -arch=$arch -Iinclude -Itests ${DOCTEST:+-isystem $DOCTEST} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow"
-mapfile -t sources < <(find tests/device tests/ops tests/cuda -name '*.cu' | sort)
-sources+=(tests/main.cpp)
-objects=()
-for source in "${sources[@]}"; do objects+=("$folder/$(tr / _ <<<"$source").o"); done
-# shellcheck disable=SC2016
-for i in "${!sources[@]}"; do printf '%s\0%s\0' "${sources[i]}" "${objects[i]}"; done |
-  xargs -0 -n 2 -P "$jobs" bash -c '"$nvcc" $flags -c "$1" -o "$2"' _ 2>&1 | tee "$folder/build.log"
-"$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/tests" -lcublasLt
-say "nvcc builds the examples"
-# shellcheck disable=SC2016
-printf '%s\0' depth ffnet mnist | xargs -0 -n 1 -P "$jobs" bash -c '
-  "$nvcc" $flags -x cu examples/$1/*.cpp examples/ranks_of_program/*.cpp -lcublasLt -o "$0/$1"' "$folder" 2>&1 | tee "$folder/examples-build.log"
-
+object() { echo "$folder/$(tr / _ <<<"$1").o"; }
+build() {
+  say "nvcc builds all for $arch, $jobs sources at a time"
+  export nvcc flags="-std=c++20 -O2 -arch=$arch -Iinclude -Itests ${DOCTEST:+-isystem $DOCTEST} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow"
+  local examples=(depth ffnet mnist) programs=(tests gpu_bench) program source
+  local -A sources=()
+  for program in "${examples[@]}"; do # they take longest, so they begin
+    sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
+  done
+  sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
+  sources[tests]=$(echo $(find tests/device tests/ops tests/cuda -name '*.cu' | sort) tests/main.cpp)
+  # shellcheck disable=SC2016
+  for source in $(tr ' ' '\n' <<<"${sources[mnist]} ${sources[ffnet]} ${sources[depth]} ${sources[gpu_bench]} ${sources[tests]}" | awk '!seen[$0]++'); do
+    printf '%s\0%s\0' "$source" "$(object "$source")"
+  done | xargs -0 -n 2 -P "$jobs" bash -c '
+    language=; if [[ $1 == examples/* ]]; then language="-x cu"; fi
+    "$nvcc" $flags $language -c "$1" -o "$2" || { echo "$1: not built"; exit 1; }' _ 2>&1 | tee "$folder/build.log" || return
+  say "nvcc links"
+  for program in "${programs[@]}" "${examples[@]}"; do
+    local objects=()
+    for source in ${sources[$program]}; do objects+=("$(object "$source")"); done
+    "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt || return
+  done
+}
+if [[ " $steps " == *" build "* ]]; then build || { echo "gpu.sh: it does not build; see $folder/build.log"; exit 1; }; fi
 if [[ $runs == no ]]; then say "built, and not run"; exit 0; fi
 
-say "the tests"
-"$folder/tests" | tee "$folder/tests.log"
+failed=()
+run() { # STEP WHAT COMMAND...: if it was asked for
+  if [[ " $steps " != *" $1 "* ]]; then return; fi
+  say "$2"
+  "${@:3}" || { failed+=("$2"); echo "gpu.sh: $2: failed"; }
+}
 
-sanitizer=$(command -v compute-sanitizer || echo "$(dirname "$nvcc")/compute-sanitizer")
-if ! [[ -x $sanitizer ]]; then echo "gpu.sh: expected compute-sanitizer beside nvcc, found none"; exit 2; fi
-for tool in memcheck racecheck initcheck synccheck; do
-  say "$tool"
-  "$sanitizer" --tool "$tool" --error-exitcode 1 "$folder/tests" 2>&1 | tee "$folder/$tool.log" | tail -n 4
-done
-say "the examples"
+tests() { CAIRN_FOUND="$folder/bounds.md" "$folder/tests" | tee "$folder/tests.log"; }
+
 example() { # NAME ARGUMENTS...: shows the table that it prints
   echo "$*"
-  (cd "$folder" && "./$@") >"$folder/example.out" 2>"$folder/example.err" || { cat "$folder/example.err"; exit 1; }
+  (cd "$folder" && "./$@") >"$folder/example.out" 2>"$folder/example.err" || { cat "$folder/example.err"; return 1; }
   tee -a "$folder/examples.log" <"$folder/example.out" | awk '/^---/ && !table { table = 1; print before } table; { before = $0 } /^$/ { table = 0 }'
 }
-rm -f "$folder/examples.log"
-example depth --device cuda --depths 10,100,300 --steps 5
-example ffnet --device cuda --epochs 2
-example mnist --device cuda --epochs 1 --samples 2048 --policy all --ranks 2
-example mnist --device cuda --epochs 1 --samples 2048 --ranks 1 --accumulate 2
-weights=$(awk '/^policy  / { table = 1 } /^$/ { table = 0 } table && $NF ~ /^[0-9a-f]+$/ && length($NF) == 16 { print $NF }' "$folder/examples.log" | sort -u | wc -l)
-if [[ $weights != 1 ]]; then echo "gpu.sh: expected mnist to end with the same weights each time, found $weights different ones"; exit 1; fi
-say "the accuracy of mnist on the processor and on the GPU, which may be 0.3 points apart"
-for device in cpu cuda; do example mnist --device "$device" --epochs 3 --ranks 1; done
-tail -n 100 "$folder/examples.log" | awk '$1 == "sqrt_n" { at[n++] = $(NF - 2) } END { apart = at[n - 1] - at[n - 2]; exit !(n >= 2 && apart <= 0.3 && apart >= -0.3) }' ||
-  { echo "gpu.sh: expected accuracies within 0.3 points of each other"; exit 1; }
+examples() {
+  local weights
+  rm -f "$folder/examples.log"
+  example depth --device cuda --depths 10,100,300 --steps 5 && example ffnet --device cuda --epochs 2 &&
+    example mnist --device cuda --epochs 1 --samples 2048 --policy all --ranks 2 &&
+    example mnist --device cuda --epochs 1 --samples 2048 --ranks 1 --accumulate 2 || return
+  weights=$(awk '/^policy  / { table = 1 } /^$/ { table = 0 } table && $NF ~ /^[0-9a-f]+$/ && length($NF) == 16 { print $NF }' "$folder/examples.log" | sort -u | wc -l)
+  if [[ $weights != 1 ]]; then echo "expected mnist to end with the same weights each time, found $weights different ones"; return 1; fi
+}
+accuracies() {
+  local device
+  for device in cpu cuda; do example mnist --device "$device" --epochs 3 --ranks 1 || return; done
+  tail -n 100 "$folder/examples.log" | awk '$1 == "sqrt_n" { at[n++] = $(NF - 2) } END { apart = at[n - 1] - at[n - 2]; exit !(n >= 2 && apart <= 0.3 && apart >= -0.3) }' ||
+    { echo "expected accuracies within 0.3 points of each other"; return 1; }
+}
 
-say "all done: see $folder"
+sanitizers() {
+  local sanitizer tool process wrong=0
+  local -A running=()
+  sanitizer=$(command -v compute-sanitizer || echo "$(dirname "$nvcc")/compute-sanitizer")
+  if ! [[ -x $sanitizer ]]; then echo "expected compute-sanitizer beside nvcc, found none"; return 1; fi
+  for tool in memcheck racecheck initcheck synccheck; do
+    timeout "${SANITIZER_SECONDS:-300}" "$sanitizer" --tool "$tool" --error-exitcode 1 "$folder/tests" >"$folder/$tool.log" 2>&1 &
+    running[$!]=$tool
+  done
+  for process in "${!running[@]}"; do
+    tool=${running[$process]}
+    wait "$process" || { wrong=1; echo "$tool found something, or was stopped; see $folder/$tool.log"; }
+    printf '%s: %s\n' "$tool" "$(tail -n 1 "$folder/$tool.log")"
+  done
+  return "$wrong"
+}
+
+bench() { # peer.py's exit status is 77 where there is no torch, and bash's 127 where there is no python3
+  "$folder/gpu_bench" | tee "$folder/RESULTS.md" || return
+  "${PYTHON:-python3}" tests/bench/gpu/peer.py --bench "$folder/gpu_bench" | tee "$folder/peer.md" || [[ ${PIPESTATUS[0]} =~ ^(77|127)$ ]] || return
+  cat "$folder/peer.md" >>"$folder/RESULTS.md"
+  if ! [[ -f $folder/bounds.md ]]; then return; fi # the tests make it
+  { printf '\n### How far ops are from the cpu in double\n\n'; cat "$folder/bounds.md"; } >>"$folder/RESULTS.md"
+}
+
+run tests "the tests" tests
+run examples "the examples" examples
+run examples "the accuracy of mnist on the processor and on the GPU, which may be 0.3 points apart" accuracies
+run sanitizers "memcheck, racecheck, initcheck and synccheck, side by side" sanitizers
+run bench "what it reaches" bench
+
+say "the end: see $folder, RESULTS.md there for tables"
+if [[ ${#failed[@]} != 0 ]]; then printf 'gpu.sh: failed: %s\n' "${failed[@]}"; exit 1; fi

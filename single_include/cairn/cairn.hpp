@@ -14113,6 +14113,33 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
 
 CAIRN_KERNELS_END
 
+// cairn/ops/gelu/element.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// What an element becomes, on a cpu and on a GPU.
+
+struct gelu_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
+    x *= normal_at(x).below;
+  }
+};
+
+struct gelu_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x) const {
+    const normal<T> at = normal_at(x);
+    gradient *= at.below + x * at.density;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/gelu/gelu.hpp
 
 namespace cairn {
@@ -14137,25 +14164,6 @@ void gelu_backward(detail::queue_without_this_op, std::size_t count, T* input_gr
 CAIRN_KERNELS_BEGIN
 
 namespace cairn {
-
-namespace detail {
-
-struct gelu_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
-    x *= normal_at(x).below;
-  }
-};
-
-struct gelu_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x) const {
-    const normal<T> at = normal_at(x);
-    gradient *= at.below + x * at.density;
-  }
-};
-
-} // namespace detail
 
 template <class T>
 void gelu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
@@ -15540,6 +15548,32 @@ void normalized_product_backward(cpu::queue&, const normalized_product_gradients
 
 CAIRN_KERNELS_END
 
+// cairn/ops/relu/element.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// What an element becomes, on a cpu and on a GPU.
+
+struct relu_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
+    x = blend(x < T{0}, T{0}, x);
+  }
+};
+
+struct relu_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
+    gradient = blend(y <= T{0}, T{0}, gradient);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/relu/relu.hpp
 
 namespace cairn {
@@ -15562,24 +15596,6 @@ void relu_backward(detail::queue_without_this_op, std::size_t count, T* input_gr
 CAIRN_KERNELS_BEGIN
 
 namespace cairn {
-
-namespace detail {
-
-struct relu_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
-    x = blend(x < T{0}, T{0}, x);
-  }
-};
-
-struct relu_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
-    gradient = blend(y <= T{0}, T{0}, gradient);
-  }
-};
-
-} // namespace detail
 
 template <class T>
 void relu_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
@@ -15672,6 +15688,32 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
 
 CAIRN_KERNELS_END
 
+// cairn/ops/sigmoid/element.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// What an element becomes, on a cpu and on a GPU.
+
+struct sigmoid_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
+    x = logistic(x);
+  }
+};
+
+struct sigmoid_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
+    gradient *= y * (T{1} - y);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/sigmoid/sigmoid.hpp
 
 namespace cairn {
@@ -15693,24 +15735,6 @@ void sigmoid_backward(detail::queue_without_this_op, std::size_t count, T* input
 CAIRN_KERNELS_BEGIN
 
 namespace cairn {
-
-namespace detail {
-
-struct sigmoid_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
-    x = logistic(x);
-  }
-};
-
-struct sigmoid_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
-    gradient *= y * (T{1} - y);
-  }
-};
-
-} // namespace detail
 
 template <class T>
 void sigmoid_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {
@@ -16212,6 +16236,32 @@ void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count)
 
 CAIRN_KERNELS_END
 
+// cairn/ops/tanh/element.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// What an element becomes, on a cpu and on a GPU.
+
+struct tanh_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
+    x = hyperbolic_tangent(x);
+  }
+};
+
+struct tanh_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
+    gradient *= T{1} - y * y;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/tanh/tanh.hpp
 
 namespace cairn {
@@ -16232,24 +16282,6 @@ void tanh_backward(detail::queue_without_this_op, std::size_t count, T* input_gr
 CAIRN_KERNELS_BEGIN
 
 namespace cairn {
-
-namespace detail {
-
-struct tanh_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const {
-    x = hyperbolic_tangent(x);
-  }
-};
-
-struct tanh_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const {
-    gradient *= T{1} - y * y;
-  }
-};
-
-} // namespace detail
 
 template <class T>
 void tanh_forward(cpu::queue& queue, std::size_t count, T* output, const T* input) {

@@ -458,68 +458,164 @@ static_assert(device<cuda> && detail::tells_time<cuda::queue>);
 
 } // namespace cairn
 
+// cairn/device/cuda/quad.cuh
+
+namespace cairn::detail {
+
+// What a GPU loads and stores in one instruction: 4 floats, or 2 doubles. Kernels that are bound by memory take 16 bytes of each
+// array at a time where addresses allow it, and element after element where they do not, in one order and with one result.
+inline constexpr std::size_t quad_bytes = 16;
+template <class T>
+inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
+template <class T>
+struct alignas(quad_bytes) quad {
+  T at[quad_width<T>];
+};
+
+// How many hold so many elements, the last of which may not be full.
+template <class T>
+CAIRN_HOST_DEVICE constexpr std::size_t quads_for(std::size_t count) {
+  return (count + quad_width<T> - 1) / quad_width<T>;
+}
+
+template <class... P>
+bool are_quads(const P*... at) {
+  return (... && (reinterpret_cast<std::uintptr_t>(at) % quad_bytes == 0));
+}
+// Whether every row of arrays of so many columns begins at a multiple of 16 bytes; null is an array that is not there.
+template <class T, class... P>
+bool rows_are_quads(std::size_t columns, const P*... at) {
+  return columns % quad_width<T> == 0 && are_quads(at...);
+}
+
+// Elements [first, first + width) of an array of `count`, of which those behind the last are not there. `aligned` says of the
+// array, not of the place: `first` is a multiple of the width.
+template <class T>
+CAIRN_DEVICE quad<T> load_quad(const T* from, std::size_t first, std::size_t count, bool aligned) {
+  if (aligned && first + quad_width<T> <= count) return *reinterpret_cast<const quad<T>*>(from + first);
+  quad<T> v{};
+  for (std::size_t j = 0; j < quad_width<T>; ++j)
+    if (first + j < count) v.at[j] = from[first + j];
+  return v;
+}
+// By what CUDA has for it: nvcc would take the copy of a struct apart, and make one code of it and of a loop over the last ones.
+#if defined(__CUDACC__)
+__device__ inline void put_quad(float* to, const quad<float>& v) {
+  __stwb(reinterpret_cast<float4*>(to), float4{v.at[0], v.at[1], v.at[2], v.at[3]});
+}
+__device__ inline void put_quad(double* to, const quad<double>& v) {
+  __stwb(reinterpret_cast<double2*>(to), double2{v.at[0], v.at[1]});
+}
+#else
+template <class T>
+void put_quad(T* to, const quad<T>& v) {
+  *reinterpret_cast<quad<T>*>(to) = v;
+}
+#endif
+template <class T>
+CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::size_t count, bool aligned) {
+  if (aligned && first + quad_width<T> <= count) return put_quad(to + first, v);
+  for (std::size_t j = 0; j < quad_width<T>; ++j)
+    if (first + j < count) to[first + j] = v.at[j];
+}
+
+} // namespace cairn::detail
+
 // cairn/device/cuda/team.cuh
 
 namespace cairn::detail {
 
-// A block of threads that work on one thing, such as a row. What a kernel says outside of each(), sum() and greatest() all its
-// threads do alike; a number that one of them wrote others may read behind the next sum() or greatest().
+// Sums that are made together.
+template <std::size_t Sums>
+struct sums_of {
+  double at[Sums];
+};
+
+// Threads that work on one thing, such as a row: a block of them, or 32, of which a block has several. What a kernel says outside
+// of each(), sum() and greatest() all its threads do alike; a number that one of them wrote others may read behind the next sum()
+// or greatest().
 //
 // A sum has one order whatever runs it: thread t adds up the terms t, t + Threads, ... one after another; then the sums of
 // neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and those of the 32s from the first to the last. No
-// atomic addition, whose order is a matter of luck.
+// atomic addition, whose order is a matter of luck. In sums over quads a thread has the elements of quad t, t + Threads, ...;
+// what it finds in four of them is added up as T's, and the sums of fours as doubles: on most GPUs an addition of doubles takes
+// 64 times as long as one of floats, and on some 2.
 //
 // Without a CUDA compiler the same is done by the host, thread after thread, so that tests of kernels run where there is no GPU.
 template <unsigned Threads>
 class team {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "team: threads come in 32s, at most 1024 of them");
+  static constexpr std::size_t chain = 4;
 
 public:
   static constexpr unsigned threads = Threads;
+  static constexpr unsigned in_block = Threads < 128 ? 128 / Threads : 1; // as blocks of 32 would leave half a GPU idle
 
 #if defined(__CUDACC__)
   // f(i) for every i in [0, count).
   template <class F>
   __device__ void each(std::size_t count, const F& f) const {
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) f(i);
+    for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
   // f() by one of them.
   template <class F>
   __device__ void once(const F& f) const {
-    if (threadIdx.x == 0) f();
+    if (own() == 0) f();
   }
   // The sum of term(i) over [0, count); term says of which type.
   template <class Term>
   __device__ auto sum(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
-    number own{};
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) own += term(i);
-    return joined(own, [](number a, number b) { return a + b; });
+    number mine{};
+    for (std::size_t i = own(); i < count; i += Threads) mine += term(i);
+    return joined(mine, [](number a, number b) { return a + b; });
   }
   // The greatest of term(0) to term(count - 1), count > 0, as a loop finds it that begins with term(0).
   template <class Term>
   __device__ auto greatest(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
-    number own = term(0);
-    for (std::size_t i = threadIdx.x; i < count; i += Threads) {
+    number mine = term(0);
+    for (std::size_t i = own(); i < count; i += Threads) {
       const number other = term(i);
-      own = other > own ? other : own;
+      mine = other > mine ? other : mine;
     }
-    return joined(own, [](number a, number b) { return b > a ? b : a; });
+    return joined(mine, [](number a, number b) { return b > a ? b : a; });
+  }
+  // Sums of what add(q, sums) adds to an array of T's for every quad q in [0, quads).
+  template <class T, std::size_t Sums, class Add>
+  __device__ sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
+    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // registers of doubles are few
+    sums_of<Sums> all{};
+    for (std::size_t q = own(); q < quads; q += chain * Threads) {
+      T some[Sums] = {};
+#pragma unroll(copies)
+      for (std::size_t turn = 0; turn < chain; ++turn)
+        if (q + turn * Threads < quads) add(q + turn * Threads, some);
+      for (std::size_t s = 0; s < Sums; ++s) all.at[s] += static_cast<double>(some[s]);
+    }
+    for (std::size_t s = 0; s < Sums; ++s) all.at[s] = joined(all.at[s], [](double a, double b) { return a + b; });
+    return all;
   }
 
 private:
+  static __device__ unsigned own() { return threadIdx.x % Threads; }
+
   template <class Number, class F>
-  static __device__ Number joined(Number own, const F& f) {
+  static __device__ Number joined(Number mine, const F& f) {
     constexpr unsigned all = 0xFFFFFFFFU, warps = Threads / 32;
-    for (unsigned half = 16; half > 0; half /= 2) own = f(own, __shfl_down_sync(all, own, half));
-    __shared__ Number of_warp[warps];
-    __syncthreads(); // the last one's may still be read
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = own;
-    __syncthreads();
-    Number result = of_warp[0];
-    for (unsigned w = 1; w < warps; ++w) result = f(result, of_warp[w]);
-    return result;
+    for (unsigned half = 16; half > 0; half /= 2) mine = f(mine, __shfl_down_sync(all, mine, half));
+    if constexpr (warps == 1) {
+      __syncwarp(); // what was read before is read, and what was written before can be
+      return __shfl_sync(all, mine, 0);
+    } else {
+      __shared__ Number of_warp[warps];
+      __syncthreads(); // the last one's may still be read
+      if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
+      __syncthreads();
+      Number result = of_warp[0];
+      for (unsigned w = 1; w < warps; ++w) result = f(result, of_warp[w]);
+      return result;
+    }
   }
 #else
   template <class F>
@@ -549,6 +645,19 @@ private:
     });
     return joined(own, [](number a, number b) { return b > a ? b : a; });
   }
+  template <class T, std::size_t Sums, class Add>
+  sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
+    double own[Sums][Threads] = {};
+    for (std::size_t t = 0; t < Threads; ++t)
+      for (std::size_t q = t; q < quads;) {
+        T some[Sums] = {};
+        for (std::size_t turn = 0; turn < chain && q < quads; ++turn, q += Threads) add(q, some);
+        for (std::size_t s = 0; s < Sums; ++s) own[s][t] += static_cast<double>(some[s]);
+      }
+    sums_of<Sums> all{};
+    for (std::size_t s = 0; s < Sums; ++s) all.at[s] = joined(own[s], [](double a, double b) { return a + b; });
+    return all;
+  }
 
 private:
   template <class Number, class F>
@@ -576,7 +685,7 @@ namespace cairn::detail {
 // Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
 // are two kinds,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
-//   void operator()(const Team&, std::size_t block) const     launch_teams: for every block of threads, in any order
+//   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
 // and no other way to start one, so that a C++ compiler can make the same kernels as loops of the host: tests run them so.
 
 template <class Body>
@@ -585,11 +694,23 @@ struct each_of {
   std::size_t count;
 };
 inline constexpr unsigned each_threads = 256;
-// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers, in a team 128. The compiler left to itself
-// takes fewer on some GPUs, and spills.
+// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers. The compiler left to itself takes fewer on
+// some GPUs, and spills, or so many that two blocks are all there are.
 inline constexpr unsigned each_blocks = 768 / each_threads;
+// A team of 32 threads has a block with others, as many as make 128 threads.
 template <unsigned Threads>
-inline constexpr unsigned team_blocks = 512 / Threads;
+inline constexpr unsigned team_threads = Threads * team<Threads>::in_block;
+template <unsigned Threads, class Body>
+constexpr unsigned team_blocks() {
+  if constexpr (requires { Body::resident_threads; }) return Body::resident_threads / team_threads<Threads>;
+  else return 768 / team_threads<Threads>;
+}
+
+template <class Body>
+struct teams_of {
+  Body body;
+  std::size_t count;
+};
 
 #if defined(__CUDACC__)
 template <class Body>
@@ -598,8 +719,9 @@ __global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__global__ void __launch_bounds__(Threads, team_blocks<Threads>) run_team(const Body body) {
-  body(team<Threads>{}, blockIdx.x);
+__global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>())) run_team(const teams_of<Body> work) {
+  const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
+  if (i < work.count) work.body(team<Threads>{}, i);
 }
 template <class Body>
 const void* each_kernel() {
@@ -626,9 +748,10 @@ inline constexpr kernel_of_host each_of_host{sizeof(each_of<Body>), [](const voi
                                                in_order(work.count, backwards, work.body);
                                              }};
 template <unsigned Threads, class Body>
-inline constexpr kernel_of_host team_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
-                                               const Body& body = *static_cast<const Body*>(given);
-                                               in_order(blocks, backwards, [&](std::size_t b) { body(team<Threads>{}, b); });
+inline constexpr kernel_of_host team_of_host{sizeof(teams_of<Body>), [](const void* given, std::size_t, bool backwards) {
+                                               const auto& work = *static_cast<const teams_of<Body>*>(given);
+                                               in_order(work.count, backwards,
+                                                        [&](std::size_t i) { work.body(team<Threads>{}, i); });
                                              }};
 template <class Body>
 const void* each_kernel() {
@@ -649,17 +772,20 @@ void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Bo
   queue.start(op, each_kernel<Body>(), (count + each_threads - 1) / each_threads, each_threads, &work);
 }
 
-// body(team, block) for every block in [0, blocks).
+// body(team, i) for every i in [0, count).
 template <unsigned Threads, class Body>
-void launch_teams(cuda::queue& queue, const char* op, std::size_t blocks, Body body) {
+void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
-  if (blocks != 0) queue.start(op, team_kernel<Threads, Body>(), blocks, Threads, &body);
+  if (count == 0) return;
+  constexpr std::size_t in_block = team<Threads>::in_block;
+  teams_of<Body> work{body, count};
+  queue.start(op, team_kernel<Threads, Body>(), (count + in_block - 1) / in_block, team_threads<Threads>, &work);
 }
 // The same, by as many threads as work of this length keeps busy.
 template <class Body>
-void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t blocks, const Body& body) {
-  if (length <= 256) launch_teams<32>(queue, op, blocks, body);
-  else launch_teams<256>(queue, op, blocks, body);
+void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
+  if (length <= 256) launch_teams<32>(queue, op, count, body);
+  else launch_teams<256>(queue, op, count, body);
 }
 
 } // namespace cairn::detail
@@ -670,56 +796,53 @@ namespace cairn {
 
 namespace detail {
 
-// What a GPU loads in one instruction.
-inline constexpr std::size_t quad_bytes = 16;
-template <class T>
-inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
-template <class T>
-struct alignas(quad_bytes) quad {
-  T at[quad_width<T>];
-};
-
-inline bool is_quad_aligned(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % quad_bytes == 0; }
-
-// Elements [first, first + width) of an array, of which those from `count` on are not there.
-template <class T>
-CAIRN_DEVICE quad<T> load_quad(const T* from, std::size_t first, std::size_t count, bool whole) {
-  if (whole) return *reinterpret_cast<const quad<T>*>(from + first);
-  quad<T> v{};
-  for (std::size_t j = 0; j < quad_width<T>; ++j)
-    if (first + j < count) v.at[j] = from[first + j];
-  return v;
-}
-template <class T>
-CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::size_t count, bool whole) {
-  if (whole) *reinterpret_cast<quad<T>*>(to + first) = v;
-  else
-    for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (first + j < count) to[first + j] = v.at[j];
+// What a thread does with its elements, made once where that takes more than a copy: see with_scale_of_device.
+template <class F>
+CAIRN_DEVICE auto prepared(const F& f) {
+  if constexpr (requires { f.prepared(); }) return f.prepared();
+  else return f;
 }
 
-// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned. Elements go through
-// the same instructions wherever they lie.
+// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned, and several times 16
+// in a large tensor, all of them asked for before any is waited for. Elements go through the same instructions wherever they lie.
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
+  static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
+  // From here on a GPU is full of threads that take all turns.
+  static constexpr std::size_t large = std::size_t{1} << 20;
 
   F f;
-  std::size_t count;
+  std::size_t count, threads; // thread i takes the quads i, i + threads, ...
   bool aligned;
   T* to[Results];
   const T* from[Operands];
 
-  CAIRN_DEVICE void operator()(std::size_t index) const { run(index * quad_width<T>, std::make_index_sequence<Operands>{}); }
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    constexpr auto all = std::make_index_sequence<Operands>{};
+    const auto element = prepared(f);
+    if (aligned && (index + (turns - 1) * threads + 1) * quad_width<T> <= count) return run_all(element, index, all);
+    for (std::size_t q = index; q * quad_width<T> < count; q += threads) run(element, q * quad_width<T>, all);
+  }
 
 private:
-  template <std::size_t... I>
-  CAIRN_DEVICE void run(std::size_t first, std::index_sequence<I...>) const {
-    const bool whole = aligned && first + quad_width<T> <= count;
+  template <class Element, std::size_t... I>
+  CAIRN_DEVICE void run_all(const Element& element, std::size_t index, std::index_sequence<I...>) const {
+    quad<T> v[turns][Operands];
+    for (std::size_t t = 0; t < turns; ++t)
+      for (std::size_t k = 0; k < Operands; ++k)
+        v[t][k] = *reinterpret_cast<const quad<T>*>(from[k] + (index + t * threads) * quad_width<T>);
+    for (std::size_t t = 0; t < turns; ++t) {
+      for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[t][I].at[j]...);
+      for (std::size_t k = 0; k < Results; ++k) put_quad(to[k] + (index + t * threads) * quad_width<T>, v[t][k]);
+    }
+  }
+  template <class Element, std::size_t... I>
+  CAIRN_DEVICE void run(const Element& element, std::size_t first, std::index_sequence<I...>) const {
     quad<T> v[Operands];
-    for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, whole);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]...);
-    for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, whole);
+    for (std::size_t k = 0; k < Operands; ++k) v[k] = load_quad(from[k], first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) element(v[I].at[j]...);
+    for (std::size_t k = 0; k < Results; ++k) store_quad(to[k], v[k], first, count, aligned);
   }
 };
 
@@ -727,11 +850,13 @@ private:
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
-  each_element<F, T, Results, Operands> body{f, count, true, {}, {}};
-  for (std::size_t k = 0; k < Results; ++k) body.to[k] = results[k], body.aligned = body.aligned && is_quad_aligned(results[k]);
-  for (std::size_t k = 0; k < Operands; ++k)
-    body.from[k] = sources[k], body.aligned = body.aligned && is_quad_aligned(sources[k]);
-  launch_each(queue, op, (count + quad_width<T> - 1) / quad_width<T>, body);
+  using body_type = each_element<F, T, Results, Operands>;
+  const std::size_t quads = quads_for<T>(count);
+  const std::size_t threads = quads < body_type::large ? quads : (quads + body_type::turns - 1) / body_type::turns;
+  body_type body{f, count, threads, true, {}, {}};
+  for (std::size_t k = 0; k < Results; ++k) body.to[k] = results[k], body.aligned = body.aligned && are_quads(results[k]);
+  for (std::size_t k = 0; k < Operands; ++k) body.from[k] = sources[k], body.aligned = body.aligned && are_quads(sources[k]);
+  launch_each(queue, op, threads, body);
 }
 
 } // namespace detail
@@ -753,14 +878,12 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
 namespace cairn::detail {
 
 // An update whose scale is known to the GPU alone: Element is sgd_element or another function object that begins with its
-// coefficients and the scale.
+// coefficients and the scale. A thread reads the scale once.
 template <class Element, class T, class Coefficients>
 struct with_scale_of_device {
   Coefficients c;
-  template <class... More>
-  CAIRN_DEVICE void operator()(T& p, More&... more) const {
-    const T scale = static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor);
-    Element{c, scale}(p, more...);
+  CAIRN_DEVICE Element prepared() const {
+    return Element{c, static_cast<T>(c.factor == nullptr ? c.scale : c.scale * *c.factor)};
   }
 };
 
@@ -780,20 +903,56 @@ void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* squa
 
 } // namespace cairn
 
+// cairn/device/cuda/division.cuh
+
+namespace cairn::detail {
+
+// Division by a number that the host knows and the compiler does not, as where an element lies is found out: a GPU has no
+// instruction for it, and takes some twenty, of 64 bits a hundred. Below 2^31 it is a multiplication and a shift here
+// (Granlund, Montgomery: Division by invariant integers using multiplication. PLDI 1994).
+class divisor {
+public:
+  divisor() = default;
+  divisor(std::size_t by) : by_(by) {
+    if (by == 0 || by >= limit) return;
+    while ((std::size_t{1} << shift_) < by) ++shift_;
+    multiplier_ = static_cast<std::uint32_t>((((std::uint64_t{1} << shift_) - by) << 32) / by + 1);
+  }
+
+  CAIRN_HOST_DEVICE std::size_t of(std::size_t n) const {
+    if ((n | by_) >= limit) return n / by_;
+    const auto low = static_cast<std::uint32_t>(n);
+    return (static_cast<std::uint32_t>(std::uint64_t{low} * multiplier_ >> 32) + low) >> shift_;
+  }
+  CAIRN_HOST_DEVICE std::size_t rest(std::size_t n, std::size_t quotient) const { return n - quotient * by_; }
+  CAIRN_HOST_DEVICE std::size_t by() const { return by_; }
+
+private:
+  static constexpr std::size_t limit = std::size_t{1} << 31;
+  std::size_t by_ = 1;
+  std::uint32_t multiplier_ = 1, shift_ = 0;
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/add/cuda.cuh
 
 namespace cairn {
 
 namespace detail {
 
-// Rows that are apart have no alignment to count on.
 template <class T>
 struct add_apart {
   matrix<T> sum;
   matrix<const T> a, b;
-  CAIRN_DEVICE void operator()(std::size_t i) const {
-    const std::size_t row = i / sum.columns, column = i % sum.columns;
-    sum(row, column) = a(row, column) + b(row, column);
+  divisor quads; // in a row
+  bool aligned;  // every row of all three
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
+    quad<T> v = load_quad(a.data + row * a.stride, first, sum.columns, aligned);
+    const quad<T> w = load_quad(b.data + row * b.stride, first, sum.columns, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    store_quad(sum.data + row * sum.stride, v, first, sum.columns, aligned);
   }
 };
 
@@ -812,10 +971,68 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
   const std::size_t columns = sum.columns;
   if (sum.stride == columns && a.stride == columns && b.stride == columns)
     return add(queue, sum.rows * columns, sum.data, a.data, b.data);
-  detail::launch_each(queue, "add_matrix", sum.rows * columns, detail::add_apart<T>{sum, a, b});
+  const std::size_t quads = detail::quads_for<T>(columns);
+  const bool aligned =
+      detail::are_quads(sum.data, a.data, b.data) && (sum.stride | a.stride | b.stride) % detail::quad_width<T> == 0;
+  detail::launch_each(queue, "add_matrix", sum.rows * quads, detail::add_apart<T>{sum, a, b, quads, aligned});
 }
 
 } // namespace cairn
+
+// cairn/ops/elementwise/cuda_pixels.cuh
+
+namespace cairn::detail {
+
+// Where a thread's share of images lies that have so many channels: one quad of the channels of one pixel.
+template <class T>
+struct quad_of_pixel {
+  std::size_t channels;
+  divisor quads, columns, pixels; // in a pixel, in a row, in an image
+  bool aligned;
+
+  quad_of_pixel(std::size_t width, std::size_t height, std::size_t of_channels, bool are_aligned)
+      : channels(of_channels), quads(quads_for<T>(of_channels)), columns(width), pixels(width * height), aligned(are_aligned) {}
+
+  struct place {
+    std::size_t image, row, column, pixel, channel; // the pixel is counted through all images
+  };
+  CAIRN_DEVICE place at(std::size_t index) const {
+    const std::size_t pixel = quads.of(index), image = pixels.of(pixel);
+    const std::size_t own = pixels.rest(pixel, image), row = columns.of(own);
+    return {image, row, columns.rest(own, row), pixel, quads.rest(index, pixel) * quad_width<T>};
+  }
+  CAIRN_DEVICE quad<T> load(const T* images, std::size_t pixel, std::size_t channel) const {
+    return load_quad(images + pixel * channels, channel, channels, aligned);
+  }
+  CAIRN_DEVICE void store(T* images, const quad<T>& v, std::size_t pixel, std::size_t channel) const {
+    store_quad(images + pixel * channels, v, channel, channels, aligned);
+  }
+};
+template <class T>
+quad_of_pixel<T> quads_of_outputs(const window& over, std::size_t channels, bool aligned) {
+  return {over.x.out, over.y.out, channels, aligned};
+}
+template <class T>
+quad_of_pixel<T> quads_of_inputs(const window& over, std::size_t channels, bool aligned) {
+  return {over.x.in, over.y.in, channels, aligned};
+}
+
+// The output along an axis whose tap reads an input, or one that is not there.
+struct readers_of_axis {
+  window_axis axis;
+  divisor stride;
+
+  readers_of_axis(const window_axis& a) : axis(a), stride(a.stride) {}
+
+  CAIRN_DEVICE std::size_t at(std::size_t input, std::size_t tap) const {
+    const std::size_t place = input + axis.padding, before = tap * axis.dilation;
+    if (place < before) return axis.out;
+    const std::size_t output = stride.of(place - before);
+    return stride.rest(place - before, output) != 0 ? axis.out : output;
+  }
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/avg_pool2d/cuda.cuh
 
@@ -823,46 +1040,72 @@ namespace cairn {
 
 namespace detail {
 
-// One element of the output each.
+template <class T>
+CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
+  const std::size_t divisor = y.divisor * x.divisor;
+  return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
+}
+
+// One quad of the output each.
 template <class T>
 struct avg_pool_output {
   window over;
   mean_of which;
-  std::size_t channels;
+  quad_of_pixel<T> where;
   T* output;
   const T* input;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / channels;
-    const mean_window of(over, which, pixel % over.outputs());
-    const T* const image = input + pixel / over.outputs() * over.inputs() * channels + at % channels;
-    T sum = 0;
-    for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-      for (std::size_t column = of.x.begin; column < of.x.end; ++column) sum += image[(row * over.x.in + column) * channels];
-    output[at] = sum * static_cast<T>(of.share);
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const mean_range y = range_of(over.y, which, at.row), x = range_of(over.x, which, at.column);
+    const std::size_t image = at.image * over.inputs();
+    quad<T> sum{};
+    for (std::size_t row = y.begin; row < y.end; ++row)
+      for (std::size_t column = x.begin; column < x.end; ++column) {
+        const quad<T> v = where.load(input, image + row * over.x.in + column, at.channel);
+        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += v.at[j];
+      }
+    const T share = share_of<T>(y, x);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] *= share;
+    where.store(output, sum, at.pixel, at.channel);
   }
 };
-// One element of the input each: the windows that it is in, in their order.
+// The outputs [begin, end) of an axis among which are all whose windows have this input.
+struct outputs_having {
+  std::size_t begin, end;
+  CAIRN_DEVICE outputs_having(const window_axis& a, mean_of which, std::size_t input) {
+    if (which == mean_of::adaptive) {
+      begin = input * a.out / a.in;
+      end = ((input + 1) * a.out + a.in - 1) / a.in;
+    } else {
+      const std::size_t place = input + a.padding;
+      begin = place < a.kernel ? 0 : (place - a.kernel) / a.stride + 1;
+      end = place / a.stride + 1 < a.out ? place / a.stride + 1 : a.out;
+    }
+  }
+};
+// One quad of the input each: the windows that it is in, in their order.
 template <class T>
 struct avg_pool_input_gradient {
   window over;
   mean_of which;
-  std::size_t channels;
+  quad_of_pixel<T> where;
   T* input_gradient;
   const T* output_gradient;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t c = at % channels, image = at / channels / over.inputs(), pixel = at / channels % over.inputs();
-    const std::size_t row = pixel / over.x.in, column = pixel % over.x.in;
-    T sum = 0;
-    for (std::size_t p = 0; p < over.y.out; ++p) {
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const outputs_having rows(over.y, which, at.row), columns(over.x, which, at.column);
+    quad<T> sum{};
+    for (std::size_t p = rows.begin; p < rows.end; ++p) {
       const mean_range y = range_of(over.y, which, p);
-      for (std::size_t q = 0; y.begin <= row && row < y.end && q < over.x.out; ++q) {
-        const std::size_t output = p * over.x.out + q;
-        const mean_window of(over, which, output);
-        if (of.x.begin <= column && column < of.x.end)
-          sum += output_gradient[(image * over.outputs() + output) * channels + c] * static_cast<T>(of.share);
+      for (std::size_t q = columns.begin; y.begin <= at.row && at.row < y.end && q < columns.end; ++q) {
+        const mean_range x = range_of(over.x, which, q);
+        if (at.column < x.begin || at.column >= x.end) continue;
+        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
+        const T share = share_of<T>(y, x);
+        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += dy.at[j] * share;
       }
     }
-    input_gradient[at] = sum;
+    where.store(input_gradient, sum, at.pixel, at.channel);
   }
 };
 
@@ -871,18 +1114,72 @@ struct avg_pool_input_gradient {
 template <std::floating_point T>
 void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                         T* output, const T* input) {
-  detail::launch_each(queue, "avg_pool2d_forward", samples * over.outputs() * channels,
-                      detail::avg_pool_output<T>{over, which, channels, output, input});
+  const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
+  detail::launch_each(queue, "avg_pool2d_forward", samples * over.outputs() * where.quads.by(),
+                      detail::avg_pool_output<T>{over, which, where, output, input});
 }
 
 template <std::floating_point T>
 void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {
-  detail::launch_each(queue, "avg_pool2d_backward", samples * over.inputs() * channels,
-                      detail::avg_pool_input_gradient<T>{over, which, channels, input_gradient, output_gradient});
+  const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient);
+  const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
+  detail::launch_each(queue, "avg_pool2d_backward", samples * over.inputs() * where.quads.by(),
+                      detail::avg_pool_input_gradient<T>{over, which, where, input_gradient, output_gradient});
 }
 
 } // namespace cairn
+
+// cairn/ops/elementwise/cuda_channels.cuh
+
+namespace cairn::detail {
+
+// f(value, other operands..., of its channel...) for each element of (rows, channels). A thread has the channels of one quad in
+// several rows, and reads what belongs to the channels once.
+template <class F, class T, std::size_t Operands, std::size_t Channels>
+struct each_of_channels {
+  F f;
+  std::size_t rows, channels;
+  divisor quads;       // in a row
+  std::size_t threads; // of one quad
+  bool aligned;
+  T* to;
+  const T* from[Operands];
+  const T* of[Channels];
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    run(index, std::make_index_sequence<Operands>{}, std::make_index_sequence<Channels>{});
+  }
+
+private:
+  template <std::size_t... I, std::size_t... K>
+  CAIRN_DEVICE void run(std::size_t index, std::index_sequence<I...>, std::index_sequence<K...>) const {
+    const std::size_t thread = quads.of(index), first = quads.rest(index, thread) * quad_width<T>;
+    const quad<T> channel[Channels] = {load_quad(of[K], first, channels, aligned)...};
+    for (std::size_t row = thread; row < rows; row += threads) {
+      quad<T> v[Operands] = {load_quad(from[I] + row * channels, first, channels, aligned)...};
+      for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]..., channel[K].at[j]...);
+      store_quad(to + row * channels, v[0], first, channels, aligned);
+    }
+  }
+};
+
+// At most so many rows a thread, and fewer where a GPU would not be full.
+inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1} << 17;
+
+template <class F, class T, std::size_t Operands, std::size_t Channels>
+void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, std::size_t channels, const F& f, T* to,
+                          const std::array<const T*, Operands>& from, const std::array<const T*, Channels>& of) {
+  const std::size_t quads = quads_for<T>(channels);
+  const std::size_t turns = std::clamp<std::size_t>(rows * quads / threads_of_gpu, 1, rows_of_thread);
+  const std::size_t threads = (rows + turns - 1) / turns;
+  each_of_channels<F, T, Operands, Channels> body{f, rows, channels, quads, threads, rows_are_quads<T>(channels, to), to, {}, {}};
+  for (std::size_t i = 0; i < Operands; ++i) body.from[i] = from[i], body.aligned = body.aligned && are_quads(from[i]);
+  for (std::size_t i = 0; i < Channels; ++i) body.of[i] = of[i], body.aligned = body.aligned && are_quads(of[i]);
+  launch_each(queue, op, threads * quads, body);
+}
+
+} // namespace cairn::detail
 
 // cairn/ops/elementwise/cuda_sums.cuh
 
@@ -905,8 +1202,8 @@ struct cut {
   }
 };
 
-// Of term(i), a double, over [0, count).
-template <class Term>
+// Of what term.add(quad, sums) adds up over the quads of an array of T's, where the terms are `kind`s.
+template <class T, class Kind, class Term>
 struct sum_of_part {
   Term term;
   cut how;
@@ -914,8 +1211,9 @@ struct sum_of_part {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t part) const {
-    const std::size_t begin = how.begin(part);
-    const double sum = team.sum(how.size(part), [&](std::size_t i) { return term(begin + i); });
+    const std::size_t first = how.begin(part) / quad_width<T>;
+    const auto add = [&](std::size_t q, Kind(&some)[1]) { term.add(first + q, some[0]); };
+    const double sum = team.template sums_over_quads<Kind, 1>(quads_for<T>(how.size(part)), add).at[0];
     team.once([&] { sums[part] = sum; });
   }
 };
@@ -932,29 +1230,34 @@ struct sum_of_parts_then {
     team.once([&] { finish(sum); });
   }
 };
-template <class Term, class Finish>
+template <class T, class Kind, class Term, class Finish>
 void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term& term, const Finish& finish) {
   const cut how(count, 4096, 1024);
   double* const sums = queue.partial(op).data();
-  launch_teams<256>(queue, op, how.parts, sum_of_part<Term>{term, how, sums});
+  launch_teams<256>(queue, op, how.parts, sum_of_part<T, Kind, Term>{term, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<Finish>{finish, how.parts, sums});
 }
 
-// Two sums over rows for each column: term.add(row, column, a, b) adds a row's share, term.finish(column, a, b) takes the sums.
-// Neighbouring threads have neighbouring columns, so rows are read as they lie.
+// Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
+// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are
+// read as they lie.
+inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {
   Term term;
   cut rows;
-  std::size_t first, columns;
+  std::size_t first;
+  divisor columns;
   double* sums; // (parts, 2, columns)
 
   CAIRN_DEVICE void operator()(std::size_t i) const {
-    const std::size_t part = i / columns, column = i % columns;
+    const std::size_t part = columns.of(i), column = columns.rest(i, part);
     double a = 0, b = 0;
-    for (std::size_t row = rows.begin(part), end = row + rows.size(part); row < end; ++row) term.add(row, first + column, a, b);
-    sums[2 * part * columns + column] = a;
-    sums[(2 * part + 1) * columns + column] = b;
+    const std::size_t begin = rows.begin(part), end = begin + rows.size(part);
+    for (std::size_t row = begin; row < end; row += rows_of_chain)
+      term.add(row, row + rows_of_chain < end ? row + rows_of_chain : end, first + column, a, b);
+    sums[2 * part * columns.by() + column] = a;
+    sums[(2 * part + 1) * columns.by() + column] = b;
   }
 };
 template <class Term>
@@ -972,7 +1275,7 @@ struct column_sums_then {
 };
 template <class Term>
 void sum_columns_then(cuda::queue& queue, const char* op, std::size_t rows, std::size_t columns, const Term& term) {
-  const cut how(rows, 16, 1024);
+  const cut how(rows, rows_of_chain, 1024);
   const auto room = queue.partial(op);
   const std::size_t widest = room.size() / (2 * std::max<std::size_t>(1, how.parts));
   for (std::size_t first = 0; first < columns; first += widest) {
@@ -995,25 +1298,54 @@ CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
   return 1 / sqrt(static_cast<double>(variance) + eps);
 }
 
-// Sums of distances from the first row, and what becomes of them: see sum_columns_then.
+// What a forward or a backward pass multiplies the elements of each channel by, of the queue's memory: made once per channel, in
+// double, so that the elements need no more than T.
+template <class T>
+struct of_channels {
+  T *factor = nullptr, *shift = nullptr, *slope = nullptr;
+
+  of_channels(cuda::queue& queue, const char* op, std::size_t features) {
+    const std::size_t apart = quads_for<T>(features) * quad_width<T>; // so that each is aligned if the first is
+    factor = reinterpret_cast<T*>(queue.kept(op, (3 * apart * sizeof(T) + sizeof(double) - 1) / sizeof(double)).data());
+    shift = factor + apart, slope = shift + apart;
+  }
+};
+
+// Sums of distances from the first row, and what becomes of them: see sum_columns_then. A chain's distances are taken from its
+// own first row and are added up as T's; how far that is from the first of all is added in double. So one row that is far out
+// takes digits from those of its chain, and from no others.
 template <class T>
 struct batch_distances {
   std::size_t rows, features;
   const T* input;
 
   CAIRN_DEVICE double first(std::size_t column) const { return rows == 0 ? 0 : static_cast<double>(input[column]); }
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double& squares) const {
-    add_distances{}(sum, squares, input[row * features + column], input[column]);
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& squares) const {
+    const T center = input[row * features + column];
+    const double apart = static_cast<double>(center) - first(column), count = static_cast<double>(end - row);
+    T distances = 0, of_squares = 0;
+    for (++row; row < end; ++row) {
+      const T distance = input[row * features + column] - center;
+      distances += distance;
+      of_squares += distance * distance;
+    }
+    const auto found = static_cast<double>(distances);
+    sum += found + count * apart;
+    squares += static_cast<double>(of_squares) + apart * (2 * found + count * apart);
   }
 };
 template <class T>
 struct batch_statistics : batch_distances<T> {
-  T* statistics;
+  double eps;
+  T *statistics, *factor;
+  const T* weight;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
     const double distance = sum * share, spread = squares * share - distance * distance;
+    const T variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
     statistics[column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[this->features + column] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    statistics[this->features + column] = variance;
+    factor[column] = static_cast<T>(inverse_deviation_of(variance, eps) * static_cast<double>(weight[column]));
   }
 };
 template <class T>
@@ -1027,60 +1359,66 @@ struct batch_sums : batch_distances<T> {
     if (column == 0) sums[2 * this->features] = count;
   }
 };
-// Of the gradients; `sums`, if wanted, is (2, features).
+// Of the input gradient, from the sums of a channel over `count` rows.
+template <class T>
+struct batch_derivative {
+  std::size_t features;
+  double eps;
+  const T *statistics, *weight;
+  of_channels<T> to;
+  CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
+    const double inverse = inverse_deviation_of(statistics[features + column], eps);
+    to.factor[column] = static_cast<T>(inverse * static_cast<double>(weight[column]));
+    to.shift[column] = static_cast<T>(sum / count);
+    to.slope[column] = static_cast<T>(products * inverse * inverse / count);
+  }
+};
+// Sums of the gradients. They go to `sums`, (2, features), or where that is null straight to what the input gradient needs.
 template <class T>
 struct batch_gradients {
-  std::size_t features;
+  std::size_t rows, features;
   double eps;
   T *weight_gradient, *bias_gradient;
   double* sums;
   const T *output_gradient, *input, *statistics;
+  batch_derivative<T> then;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double& products) const {
-    const std::size_t at = row * features + column;
-    add_gradients{}(sum, products, output_gradient[at], input[at], statistics[column]);
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double& products) const {
+    const T mean = statistics[column];
+    T of_gradients = 0, of_products = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * features + column;
+      const T dy = output_gradient[at];
+      of_gradients += dy;
+      of_products += dy * (input[at] - mean);
+    }
+    sum += static_cast<double>(of_gradients);
+    products += static_cast<double>(of_products);
   }
   CAIRN_DEVICE void finish(std::size_t column, double sum, double products) const {
-    sums[column] = sum;
-    sums[features + column] = products;
+    if (sums != nullptr) sums[column] = sum, sums[features + column] = products;
+    else then.write(column, sum, products, static_cast<double>(rows));
     if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
     if (weight_gradient != nullptr)
       weight_gradient[column] = static_cast<T>(products * inverse_deviation_of(statistics[features + column], eps));
   }
 };
 
-// One element each.
+// One channel each.
 template <class T>
-struct batch_normalize {
-  std::size_t features;
+struct batch_factors {
   double eps;
-  T* output;
-  const T *input, *mean, *variance, *weight, *bias;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t j = at % features;
-    T value = input[at];
-    const T factor = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
-    center_and_scale{}(value, mean[j], factor, bias[j]);
-    output[at] = value;
+  T* factor;
+  const T *variance, *weight;
+  CAIRN_DEVICE void operator()(std::size_t j) const {
+    factor[j] = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
   }
 };
-// `rows` is null where the number of rows is `own_rows`.
 template <class T>
-struct batch_input_gradient {
-  std::size_t features;
-  double eps;
-  T* input_gradient;
-  const T *output_gradient, *input, *statistics, *weight;
-  const double *sums, *rows;
-  double own_rows;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t j = at % features;
-    const double count = rows == nullptr ? own_rows : *rows, inverse = inverse_deviation_of(statistics[features + j], eps);
-    T value = output_gradient[at];
-    batch_norm_derivative{}(value, input[at], statistics[j], static_cast<T>(inverse * static_cast<double>(weight[j])),
-                            static_cast<T>(sums[j] / count), static_cast<T>(sums[features + j] * inverse * inverse / count));
-    input_gradient[at] = value;
-  }
+struct batch_derivative_of_sums {
+  batch_derivative<T> then;
+  const double* sums; // (2, features), and how many rows there are
+  CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>
 struct batch_move_statistics {
@@ -1118,18 +1456,22 @@ struct batch_statistics_of_sums {
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
                          const T* mean, const T* variance, const T* weight, const T* bias) {
-  detail::launch_each(queue, "batch_norm_evaluate", rows * features,
-                      detail::batch_normalize<T>{features, eps, output, input, mean, variance, weight, bias});
+  constexpr const char* op = "batch_norm_evaluate";
+  const detail::of_channels<T> of(queue, op, features);
+  detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
+                               std::array<const T*, 3>{mean, of.factor, bias});
 }
 
 template <std::floating_point T>
 void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
                         const T* input, const T* weight, const T* bias) {
-  detail::sum_columns_then(queue, "batch_norm_forward", rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, statistics});
-  const T *const mean = statistics, *const variance = statistics + features;
-  detail::launch_each(queue, "batch_norm_forward", rows * features,
-                      detail::batch_normalize<T>{features, eps, output, input, mean, variance, weight, bias});
+  constexpr const char* op = "batch_norm_forward";
+  const detail::of_channels<T> of(queue, op, features);
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
+                               std::array<const T*, 3>{statistics, of.factor, bias});
 }
 
 template <std::floating_point T>
@@ -1150,18 +1492,23 @@ template <std::floating_point T>
 void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
                               T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input,
                               const T* statistics) {
-  detail::sum_columns_then(
-      queue, "batch_norm_gradient_sums", rows, features,
-      detail::batch_gradients<T>{features, eps, weight_gradient, bias_gradient, sums, output_gradient, input, statistics});
+  constexpr const char* op = "batch_norm_gradient_sums";
+  const detail::batch_derivative<T> nothing{features, eps, statistics, nullptr, {queue, op, features}};
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, sums, output_gradient,
+                                                      input, statistics, nothing});
 }
 
 template <std::floating_point T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                                const T* output_gradient, const T* input, const T* statistics, const T* weight,
                                const double* sums) {
-  detail::launch_each(queue, "batch_norm_input_gradient", rows * features,
-                      detail::batch_input_gradient<T>{features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                                      sums, sums + 2 * features, 0});
+  constexpr const char* op = "batch_norm_input_gradient";
+  const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
+  detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
+  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
+                               std::array{output_gradient, input},
+                               std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>
@@ -1169,14 +1516,14 @@ void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
                          T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
                          const T* weight) {
   constexpr const char* op = "batch_norm_backward";
-  double* const sums = queue.kept(op, 2 * features).data();
-  detail::sum_columns_then(
-      queue, op, rows, features,
-      detail::batch_gradients<T>{features, eps, weight_gradient, bias_gradient, sums, output_gradient, input, statistics});
+  const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
+  detail::sum_columns_then(queue, op, rows, features,
+                           detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, nullptr,
+                                                      output_gradient, input, statistics, then});
   if (input_gradient != nullptr)
-    detail::launch_each(queue, op, rows * features,
-                        detail::batch_input_gradient<T>{features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                                        sums, nullptr, static_cast<double>(rows)});
+    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
+                                 std::array{output_gradient, input},
+                                 std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>
@@ -1198,11 +1545,15 @@ namespace cairn::detail {
 template <class Term, class T>
 struct term_of_loss {
   Term term;
+  std::size_t count;
+  bool aligned;
   const T *output, *targets;
-  CAIRN_DEVICE double operator()(std::size_t i) const {
-    T y = output[i];
-    term(y, targets[i]);
-    return static_cast<double>(y);
+  CAIRN_DEVICE void add(std::size_t q, T& sum) const {
+    const std::size_t first = q * quad_width<T>;
+    quad<T> y = load_quad(output, first, count, aligned);
+    const quad<T> t = load_quad(targets, first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      if (first + j < count) term(y.at[j], t.at[j]), sum += y.at[j];
   }
 };
 struct store_mean {
@@ -1215,7 +1566,8 @@ struct store_mean {
 template <class T, class Term, class Derivative>
 void mean_of_terms(cuda::queue& queue, const char* op, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const T* targets, const Term& term, const Derivative& derivative) {
-  sum_then(queue, op, count, term_of_loss<Term, T>{term, output, targets}, store_mean{loss, count});
+  const term_of_loss<Term, T> terms{term, count, are_quads(output, targets), output, targets};
+  sum_then<T, T>(queue, op, count, terms, store_mean{loss, count});
   if (output_gradient != nullptr)
     elementwise(queue, op, count, derivative, std::array{output_gradient}, std::array{output, targets});
 }
@@ -1335,11 +1687,39 @@ template <class T>
 struct finish_product {
   matrix<T> c;
   epilogue<T> then;
-  bool is_zero; // nothing has been written yet: there is no k to add over
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t row = at / c.columns, column = at % c.columns;
-    c(row, column) = finished(then, row, column, is_zero ? T{0} : c(row, column));
+  bool is_zero;  // nothing has been written yet: there is no k to add over
+  divisor quads; // in a row
+  bool aligned;  // every row of all operands, where they are there
+
+  finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
+      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
+        aligned(are_quads(of.data, what.bias, what.addend.data, what.mask.data) &&
+                (of.stride | stride_of(what.addend) | stride_of(what.mask)) % quad_width<T> == 0) {}
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
+    const auto load = [&](const T* from) { return load_quad(from, first, c.columns, aligned); };
+    quad<T> v{}, w;
+    if (!is_zero) v = load(c.data + row * c.stride);
+    if (then.bias != nullptr) {
+      w = load(then.bias);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    }
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+    if (then.addend.data != nullptr) {
+      w = load(then.addend.data + row * then.addend.stride);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+    }
+    if (then.mask.data != nullptr) {
+      w = load(then.mask.data + row * then.mask.stride);
+      for (std::size_t j = 0; j < quad_width<T>; ++j)
+        if (w.at[j] <= T{0}) v.at[j] = T{0};
+    }
+    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
   }
+
+private:
+  static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
 };
 
 // The sums of op(a)'s rows: of a's columns where it is transposed.
@@ -1347,8 +1727,10 @@ template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
   T* sums;
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& sum, double&) const {
-    sum += static_cast<double>(a(row, column));
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
+    T some = 0;
+    for (; row < end; ++row) some += a(row, column);
+    sum += static_cast<double>(some);
   }
   CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
 };
@@ -1372,7 +1754,8 @@ bool does_nothing(const epilogue<T>& then) {
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {
-  if (is_zero || !does_nothing(then)) launch_each(queue, op, c.rows * c.columns, finish_product<T>{c, then, is_zero});
+  if (is_zero || !does_nothing(then))
+    launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
   if (then.row_sums == nullptr) return;
   if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
   else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
@@ -1386,38 +1769,78 @@ namespace cairn {
 
 namespace detail {
 
-// Convolutions as their documentation says them, an element of the result for each thread or team, added up in double. Plain
-// kernels, to be right and to have something to compare with.
+// Convolutions as their documentation says them, an element of the result for each thread or team. Plain kernels, to be right and
+// to have something to compare with. Products are added up in T over up to so many channels, and these sums in double.
+inline constexpr std::size_t channels_of_chain = 16;
+
+// The sum of x(c) y(c) over the channels [0, count).
+template <class X, class Y>
+CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
+  double sum = 0;
+  for (std::size_t c = 0; c < count;) {
+    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
+    auto some = x(c) * y(c);
+    for (++c; c < end; ++c) some += x(c) * y(c);
+    sum += static_cast<double>(some);
+  }
+  return sum;
+}
 
 template <class T>
 struct convolve {
   convolution how;
+  divisor channels, columns, pixels, group; // of the output, in its rows, in its images, in a group
   matrix<T> output;
   const T *input, *weight;
   epilogue<T> then;
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / output.columns, o = at % output.columns;
-    output(pixel, o) = finished(then, pixel, o, static_cast<T>(conv2d_output(how, input, weight, pixel, o)));
+    const window_axis &y = how.over.y, &x = how.over.x;
+    const std::size_t pixel = channels.of(at), o = channels.rest(at, pixel), image = pixels.of(pixel);
+    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
+    const std::size_t in = how.group_in(), first = group.of(o) * in;
+    double sum = 0;
+    for (std::size_t i = 0; i < y.kernel; ++i)
+      for (std::size_t j = 0; j < x.kernel; ++j) {
+        const std::size_t r = y.input(row, i), c = x.input(column, j);
+        if (r >= y.in || c >= x.in) continue;
+        const T* const from = input + ((image * y.in + r) * x.in + c) * how.in_channels + first;
+        const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
+        sum += sum_of_channels(in, [from](std::size_t k) { return from[k]; }, [by](std::size_t k) { return by[k]; });
+      }
+    output(pixel, o) = finished(then, pixel, o, static_cast<T>(sum));
   }
 };
 template <class T>
 struct convolve_back {
   convolution how;
+  divisor channels, columns, pixels, group; // of the input, in its rows, in its images, in a group
+  readers_of_axis y, x;
   matrix<T> input_gradient;
   matrix<const T> output_gradient;
   const T* weight;
   epilogue<T> then;
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / how.in_channels, c = at % how.in_channels;
-    const double sum = conv2d_input_derivative(how, output_gradient, weight, pixel, c);
+    const std::size_t pixel = channels.of(at), c = channels.rest(at, pixel), image = pixels.of(pixel);
+    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
+    const std::size_t in = how.group_in(), out = how.group_out(), from = group.of(c), taps = how.over.taps();
+    double sum = 0;
+    for (std::size_t i = 0; i < y.axis.kernel; ++i)
+      for (std::size_t j = 0; j < x.axis.kernel; ++j) {
+        const std::size_t p = y.at(row, i), q = x.at(column, j);
+        if (p >= y.axis.out || q >= x.axis.out) continue;
+        const T* const dy = &output_gradient((image * y.axis.out + p) * x.axis.out + q, from * out);
+        const T* const by = weight + (from * out * taps + i * x.axis.kernel + j) * in + group.rest(c, from);
+        sum += sum_of_channels(out, [dy](std::size_t o) { return dy[o]; }, [=](std::size_t o) { return by[o * taps * in]; });
+      }
     input_gradient(pixel, c) = finished(then, pixel, c, static_cast<T>(sum));
   }
 };
-// One weight each, over the pixels of all outputs.
+// One weight each, over the pixels of all outputs, whose products are added up as sums over quads are.
 template <class T>
 struct convolve_weight {
   convolution how;
-  std::size_t samples;
+  divisor in, taps, kernel, group, pixels, columns; // of a group, of a window and its rows; of a group, an image and its rows
+  std::size_t count;                                // of pixels
   T* weight_gradient;
   matrix<const T> output_gradient;
   const T* input;
@@ -1425,15 +1848,15 @@ struct convolve_weight {
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t at) const {
     const window_axis &y = how.over.y, &x = how.over.x;
-    const std::size_t in = how.group_in(), taps = how.over.taps();
-    const std::size_t c = at % in, tap = at / in % taps, o = at / in / taps;
-    const std::size_t channel = o / how.group_out() * in + c;
-    const double sum = team.sum(samples * how.over.outputs(), [&](std::size_t pixel) {
-      const std::size_t row = y.input(pixel / x.out % y.out, tap / x.kernel), column = x.input(pixel % x.out, tap % x.kernel);
-      if (row >= y.in || column >= x.in) return 0.0;
-      const std::size_t from = (pixel / how.over.outputs() * y.in + row) * x.in + column;
-      return static_cast<double>(output_gradient(pixel, o)) * static_cast<double>(input[from * how.in_channels + channel]);
-    });
+    const std::size_t place = in.of(at), o = taps.of(place), tap = taps.rest(place, o), i = kernel.of(tap);
+    const std::size_t j = kernel.rest(tap, i), channel = group.of(o) * in.by() + in.rest(at, place);
+    const auto add = [&](std::size_t pixel, T(&sum)[1]) {
+      const std::size_t image = pixels.of(pixel), own = pixels.rest(pixel, image), p = columns.of(own);
+      const std::size_t row = y.input(p, i), column = x.input(columns.rest(own, p), j);
+      if (row >= y.in || column >= x.in) return;
+      sum[0] += output_gradient(pixel, o) * input[((image * y.in + row) * x.in + column) * how.in_channels + channel];
+    };
+    const double sum = team.template sums_over_quads<T, 1>(count, add).at[0];
     team.once([&] { weight_gradient[at] = static_cast<T>(sum); });
   }
 };
@@ -1444,8 +1867,9 @@ template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
-  detail::launch_each(queue, "conv2d_forward", output.rows * output.columns,
-                      detail::convolve<T>{how, output, input, weight, then});
+  detail::launch_each(
+      queue, "conv2d_forward", output.rows * output.columns,
+      detail::convolve<T>{how, output.columns, how.over.x.out, how.over.outputs(), how.group_out(), output, input, weight, then});
 }
 
 template <std::floating_point T>
@@ -1454,7 +1878,8 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> to{input_gradient, samples * how.over.inputs(), how.in_channels};
   detail::launch_each(queue, "conv2d_input_gradient", to.rows * to.columns,
-                      detail::convolve_back<T>{how, to, output_gradient, weight, then});
+                      detail::convolve_back<T>{how, how.in_channels, how.over.x.in, how.over.inputs(), how.group_in(), how.over.y,
+                                               how.over.x, to, output_gradient, weight, then});
 }
 
 template <std::floating_point T>
@@ -1463,7 +1888,9 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
   constexpr const char* op = "conv2d_weight_gradient";
   const std::size_t weights = how.out_channels * how.over.taps() * how.group_in();
   detail::launch_teams_for(samples * how.over.outputs(), queue, op, weights,
-                           detail::convolve_weight<T>{how, samples, weight_gradient, output_gradient, input});
+                           detail::convolve_weight<T>{how, how.group_in(), how.over.taps(), how.over.x.kernel, how.group_out(),
+                                                      how.over.outputs(), how.over.x.out, samples * how.over.outputs(),
+                                                      weight_gradient, output_gradient, input});
   if (bias_gradient != nullptr)
     detail::sum_columns_then(queue, op, output_gradient.rows, output_gradient.columns,
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});
@@ -1505,17 +1932,20 @@ namespace detail {
 template <class T>
 struct drop_four {
   std::size_t count;
+  bool aligned;
   T* result;
   const T* x;
   random_key key;
-  dropout_rate rate;
+  std::uint64_t threshold;
+  T scale;
 
   CAIRN_DEVICE void operator()(std::size_t four) const {
     const philox_words words = philox(key, four);
-    const T scale = static_cast<T>(rate.scale);
-    for (std::size_t j = 0; j < 4; ++j) {
-      const std::size_t i = 4 * four + j;
-      if (i < count) result[i] = x[i] * (words.at[j] < rate.threshold ? T{0} : scale);
+    for (std::size_t k = 0; k < 4; k += quad_width<T>) {
+      const std::size_t first = 4 * four + k;
+      quad<T> v = load_quad(x, first, count, aligned);
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] *= words.at[k + j] < threshold ? T{0} : scale;
+      store_quad(result, v, first, count, aligned);
     }
   }
 };
@@ -1524,7 +1954,9 @@ struct drop_four {
 
 template <std::floating_point T>
 void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
-  detail::launch_each(queue, "dropout", (count + 3) / 4, detail::drop_four<T>{count, result, x, key, rate});
+  detail::launch_each(
+      queue, "dropout", (count + 3) / 4,
+      detail::drop_four<T>{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<T>(rate.scale)});
 }
 
 } // namespace cairn
@@ -1539,45 +1971,118 @@ CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabu
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
 }
 
-// One element each.
+// One quad of a row each.
 template <class T>
 struct look_up {
   std::size_t vocabulary, width;
+  divisor quads; // in a row
+  bool aligned;
   T* output;
   const T* weight;
   const std::int32_t* indices;
 
   CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::int32_t index = indices[at / width];
+    const std::size_t place = quads.of(at), first = quads.rest(at, place) * quad_width<T>;
+    const std::int32_t index = indices[place];
+    quad<T> v;
     // Nobody could be told in time of an index that is none: what comes out of it is no number, so that it is seen.
-    output[at] = is_in_vocabulary(index, vocabulary) ? weight[static_cast<std::size_t>(index) * width + at % width]
-                                                     : static_cast<T>(__builtin_nanf(""));
+    if (is_in_vocabulary(index, vocabulary))
+      v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
+    else
+      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = static_cast<T>(__builtin_nanf(""));
+    store_quad(output + place * width, v, first, width, aligned);
   }
 };
-template <class T>
-struct fill_with_zeros {
-  T* to;
-  CAIRN_DEVICE void operator()(std::size_t i) const { to[i] = T{0}; }
+
+// The gradient of a word's row is the sum over the places where the word stands, in their order. So that not every word has to
+// look at every place, places are sorted by which of 256 ranges of the vocabulary their word is in, those of a range in order:
+// counted for each tile of places and range, and written behind those that come before. No thread writes where another one does.
+inline constexpr std::size_t word_ranges = 256, places_of_tile = 1024;
+// The most places that are sorted at once: those behind them add to what is there.
+inline constexpr std::size_t places_at_once = std::size_t{1} << 19;
+
+struct place_of_word {
+  std::uint32_t place;
+  std::int32_t word;
 };
-// The sum for one word, made at the place where it comes first: it looks ahead for all the others, in their order.
-template <class T>
-struct sum_of_word {
-  std::size_t count, vocabulary, width;
-  T* weight_gradient;
-  const T* output_gradient;
+struct sorted_places {
+  std::size_t count;        // of places
+  divisor words;            // in a range
+  place_of_word* places;    // sorted
+  std::uint32_t* of_ranges; // how many places are in a range
+  std::uint32_t* begins;    // (tiles, word_ranges): how many places of the tile are in the range, and then where they are written
+  std::size_t vocabulary;
   const std::int32_t* indices;
 
+  CAIRN_HOST_DEVICE std::size_t tiles() const { return (count + places_of_tile - 1) / places_of_tile; }
+  CAIRN_DEVICE std::size_t range(std::size_t place) const {
+    return is_in_vocabulary(indices[place], vocabulary) ? words.of(static_cast<std::size_t>(indices[place])) : word_ranges;
+  }
+};
+// One range of one tile each; neighbours have neighbouring ranges, so that they read the same indices.
+struct count_in_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t tile = at / word_ranges, own = at % word_ranges;
+    std::uint32_t found = 0;
+    for (std::size_t place = tile * places_of_tile; place < count && place < (tile + 1) * places_of_tile; ++place)
+      if (range(place) == own) ++found;
+    begins[at] = found;
+  }
+};
+// One range each.
+struct add_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t own) const {
+    std::uint32_t found = 0;
+    for (std::size_t tile = 0; tile < tiles(); ++tile) found += begins[tile * word_ranges + own];
+    of_ranges[own] = found;
+  }
+};
+struct begin_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t own) const {
+    std::uint32_t before = 0;
+    for (std::size_t other = 0; other < own; ++other) before += of_ranges[other];
+    for (std::size_t tile = 0; tile < tiles(); ++tile) {
+      const std::uint32_t found = begins[tile * word_ranges + own];
+      begins[tile * word_ranges + own] = before;
+      before += found;
+    }
+  }
+};
+struct write_in_tiles : sorted_places {
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t tile = at / word_ranges, own = at % word_ranges;
+    std::uint32_t to = begins[at];
+    for (std::size_t place = tile * places_of_tile; place < count && place < (tile + 1) * places_of_tile; ++place)
+      if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
+  }
+};
+// One row of the weight each, a quad a thread.
+template <class T>
+struct sum_of_word : sorted_places {
+  std::size_t width;
+  bool aligned, adds; // to what is there
+  T* weight_gradient;
+  const T* output_gradient;
+
   template <class Team>
-  CAIRN_DEVICE void operator()(const Team& team, std::size_t place) const {
-    const std::int32_t word = indices[place];
-    if (!is_in_vocabulary(word, vocabulary)) return;
-    const unsigned before = team.sum(place, [&](std::size_t i) { return indices[i] == word ? 1U : 0U; });
-    if (before != 0) return;
-    team.each(width, [&](std::size_t column) {
-      double sum = 0;
-      for (std::size_t i = place; i < count; ++i)
-        if (indices[i] == word) sum += static_cast<double>(output_gradient[i * width + column]);
-      weight_gradient[static_cast<std::size_t>(word) * width + column] = static_cast<T>(sum);
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
+    const std::size_t own = words.of(word), begin = begins[own], end = begin + of_ranges[own]; // of the first tile
+    team.each(quads_for<T>(width), [&](std::size_t q) {
+      const std::size_t first = q * quad_width<T>;
+      double sum[quad_width<T>] = {};
+      quad<T> some{}; // of up to rows_of_chain places
+      std::size_t found = 0;
+      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), found = 1;
+      for (std::size_t i = begin; i < end; ++i) {
+        const place_of_word at = places[i];
+        if (static_cast<std::size_t>(at.word) != word) continue;
+        const quad<T> dy = load_quad(output_gradient + at.place * width, first, width, aligned);
+        for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy.at[j];
+        if (++found % rows_of_chain != 0) continue;
+        for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
+      }
+      for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] = static_cast<T>(sum[j] + static_cast<double>(some.at[j]));
+      store_quad(weight_gradient + word * width, some, first, width, aligned);
     });
   }
 };
@@ -1588,16 +2093,36 @@ struct sum_of_word {
 template <std::floating_point T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
-  detail::launch_each(queue, "embedding_forward", count * width, detail::look_up<T>{vocabulary, width, output, weight, indices});
+  const std::size_t quads = detail::quads_for<T>(width);
+  const bool aligned = detail::rows_are_quads<T>(width, output, weight);
+  detail::launch_each(queue, "embedding_forward", count * quads,
+                      detail::look_up<T>{vocabulary, width, quads, aligned, output, weight, indices});
 }
 
 template <std::floating_point T>
 void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* weight_gradient,
                         const T* output_gradient, const std::int32_t* indices) {
   constexpr const char* op = "embedding_backward";
-  detail::launch_each(queue, op, vocabulary * width, detail::fill_with_zeros<T>{weight_gradient});
-  detail::launch_teams_for(width, queue, op, count,
-                           detail::sum_of_word<T>{count, vocabulary, width, weight_gradient, output_gradient, indices});
+  using namespace detail;
+  const bool aligned = rows_are_quads<T>(width, weight_gradient, output_gradient);
+  const std::size_t words = std::max<std::size_t>(1, (vocabulary + word_ranges - 1) / word_ranges);
+  static_assert(places_at_once * sizeof(place_of_word) +
+                    (places_at_once / places_of_tile * word_ranges + word_ranges) * sizeof(std::uint32_t) <=
+                cuda::queue::partial_bytes);
+  auto* const places = reinterpret_cast<place_of_word*>(queue.partial(op).data());
+  auto* const of_ranges = reinterpret_cast<std::uint32_t*>(places + places_at_once);
+  std::size_t from = 0;
+  do { // once at least: without a place the gradient is 0
+    const std::size_t some = std::min(count - from, places_at_once);
+    const sorted_places of{some, words, places, of_ranges, of_ranges + word_ranges, vocabulary, indices + from};
+    launch_each(queue, op, of.tiles() * word_ranges, count_in_tiles{of});
+    launch_each(queue, op, word_ranges, add_tiles{of});
+    launch_each(queue, op, word_ranges, begin_tiles{of});
+    launch_each(queue, op, of.tiles() * word_ranges, write_in_tiles{of});
+    launch_teams_for(width / 2, queue, op, vocabulary,
+                     sum_of_word<T>{of, width, aligned, from != 0, weight_gradient, output_gradient + from * width});
+    from += some;
+  } while (from < count);
 }
 
 } // namespace cairn
@@ -1628,15 +2153,57 @@ namespace detail {
 // One group of one sample each: element i of it is channel i % each of pixel i / each.
 struct group_of_sample {
   channel_groups of;
+  divisor groups, each;
+  bool aligned; // all arrays, and each group of each pixel
 
-  CAIRN_DEVICE std::size_t size() const { return of.pixels * of.each(); }
-  CAIRN_DEVICE std::size_t channel(std::size_t block, std::size_t i) const {
-    return block % of.groups * of.each() + i % of.each();
+  group_of_sample(const channel_groups& what, bool are_aligned)
+      : of(what), groups(what.groups), each(what.each()), aligned(are_aligned) {}
+
+  CAIRN_DEVICE std::size_t size() const { return of.pixels * each.by(); }
+  // What it has of an array over all elements, and of one over channels.
+  template <class P>
+  CAIRN_DEVICE P* elements(P* all, std::size_t block) const {
+    const std::size_t sample = groups.of(block);
+    return all + sample * of.pixels * of.channels + groups.rest(block, sample) * each.by();
   }
-  CAIRN_DEVICE std::size_t place(std::size_t block, std::size_t i) const {
-    return (block / of.groups * of.pixels + i / of.each()) * of.channels + channel(block, i);
+  template <class P>
+  CAIRN_DEVICE P* channels(P* all, std::size_t block) const {
+    return all + groups.rest(block, groups.of(block)) * each.by();
+  }
+  // Elements i, i + 1, ... of the group, as many as a quad has.
+  template <class T>
+  CAIRN_DEVICE quad<T> load(const T* elements, std::size_t i) const {
+    std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
+    if (aligned) return load_quad(elements + pixel * of.channels, channel, each.by(), true);
+    quad<T> v{};
+    for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
+      v.at[j] = elements[pixel * of.channels + channel];
+      if (++channel == each.by()) channel = 0, ++pixel;
+    }
+    return v;
+  }
+  template <class T>
+  CAIRN_DEVICE quad<T> load_channels(const T* channels, std::size_t i) const {
+    std::size_t channel = each.rest(i, each.of(i));
+    if (aligned) return load_quad(channels, channel, each.by(), true);
+    quad<T> v{};
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      v.at[j] = channels[channel];
+      if (++channel == each.by()) channel = 0;
+    }
+    return v;
+  }
+  template <class T>
+  CAIRN_DEVICE void store(T* elements, const quad<T>& v, std::size_t i) const {
+    std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
+    if (aligned) return store_quad(elements + pixel * of.channels, v, channel, each.by(), true);
+    for (std::size_t j = 0; j < quad_width<T> && pixel < of.pixels; ++j) {
+      elements[pixel * of.channels + channel] = v.at[j];
+      if (++channel == each.by()) channel = 0, ++pixel;
+    }
   }
 };
+// As layer_norm_row: distances are of T, and their sums of double.
 template <class T>
 struct group_norm_of_sample : group_of_sample {
   double eps;
@@ -1645,19 +2212,36 @@ struct group_norm_of_sample : group_of_sample {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t block) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(size());
+    const T *const x = elements(input, block), *const by = channels(weight, block), *const to = channels(bias, block);
     const auto count = static_cast<double>(size());
-    const auto x = [&](std::size_t i) { return static_cast<double>(input[place(block, i)]); };
-    const double mean = team.sum(size(), x) / count;
-    const double square = team.sum(size(), [&](std::size_t i) { return (x(i) - mean) * (x(i) - mean); });
-    const T center = static_cast<T>(mean), inverse = static_cast<T>(1 / sqrt(square / count + eps));
+    const T first = x[0];
+    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q * width);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < size() ? v.at[j] - first : T{0};
+    };
+    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
+    const T rest = static_cast<T>(distance);
+    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q * width);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T apart = q * width + j < size() ? v.at[j] - first - rest : T{0};
+        sum[0] += apart * apart;
+      }
+    };
+    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
+    const T center = static_cast<T>(static_cast<double>(first) + distance),
+            inverse = static_cast<T>(1 / sqrt(square / count + eps));
     team.once([&] {
       statistics[2 * block] = center;
       statistics[2 * block + 1] = inverse;
     });
-    team.each(size(), [&](std::size_t i) {
-      T value = input[place(block, i)];
-      center_and_scale{}(value, center, inverse * weight[channel(block, i)], bias[channel(block, i)]);
-      output[place(block, i)] = value;
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(x, q * width);
+      const quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
+      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], center, inverse * w.at[j], shift.at[j]);
+      store(elements(output, block), v, q * width);
     });
   }
 };
@@ -1668,21 +2252,27 @@ struct group_norm_gradient_of_sample : group_of_sample {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t block) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(size());
+    const T *const dy = elements(output_gradient, block), *const x = elements(input, block), *const w = channels(weight, block);
     const T mean = statistics[2 * block], found = statistics[2 * block + 1];
     const auto count = static_cast<double>(size()), inverse = static_cast<double>(found);
-    const auto weighted = [&](std::size_t i) {
-      return static_cast<double>(output_gradient[place(block, i)]) * static_cast<double>(weight[channel(block, i)]);
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+      const quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T weighted = g.at[j] * by.at[j];
+        sums[0] += weighted;
+        sums[1] += weighted * (v.at[j] - mean);
+      }
     };
-    const double sum = team.sum(size(), weighted);
-    const double products = team.sum(size(), [&](std::size_t i) {
-      return weighted(i) * (static_cast<double>(input[place(block, i)]) - static_cast<double>(mean));
-    });
-    const T shift = static_cast<T>(inverse * sum / count), slope = static_cast<T>(inverse * inverse * inverse * products / count);
-    team.each(size(), [&](std::size_t i) {
-      T value = output_gradient[place(block, i)];
-      const T factor = static_cast<T>(inverse * static_cast<double>(weight[channel(block, i)]));
-      group_norm_derivative{}(value, input[place(block, i)], mean, factor, shift, slope);
-      input_gradient[place(block, i)] = value;
+    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
+    const T shift = static_cast<T>(inverse * sums.at[0] / count);
+    const T slope = static_cast<T>(inverse * inverse * inverse * sums.at[1] / count);
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q * width);
+      const quad<T> v = load(x, q * width), by = load_channels(w, q * width);
+      for (std::size_t j = 0; j < width; ++j) group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], shift, slope);
+      store(elements(input_gradient, block), g, q * width);
     });
   }
 };
@@ -1690,15 +2280,22 @@ struct group_norm_gradient_of_sample : group_of_sample {
 template <class T>
 struct group_norm_parameters {
   channel_groups of;
+  divisor pixels, each;
   T *weight_gradient, *bias_gradient;
   const T *output_gradient, *input, *statistics;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t channel, double& dw, double& db) const {
-    const std::size_t at = row * of.channels + channel;
-    const T* const found = statistics + (row / of.pixels * of.groups + channel / of.each()) * 2;
-    const auto dy = static_cast<double>(output_gradient[at]);
-    dw += dy * (static_cast<double>(input[at]) - static_cast<double>(found[0])) * static_cast<double>(found[1]);
-    db += dy;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t channel, double& dw, double& db) const {
+    const std::size_t group = each.of(channel);
+    T weights = 0, biases = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * of.channels + channel;
+      const T* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
+      const T dy = output_gradient[at];
+      weights += dy * ((input[at] - found[0]) * found[1]);
+      biases += dy;
+    }
+    dw += static_cast<double>(weights);
+    db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t channel, double dw, double db) const {
     if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<T>(db);
@@ -1711,8 +2308,9 @@ struct group_norm_parameters {
 template <std::floating_point T>
 void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, T* statistics, const T* input,
                         const T* weight, const T* bias) {
-  detail::launch_teams_for(of.pixels * of.each(), queue, "group_norm_forward", of.samples * of.groups,
-                           detail::group_norm_of_sample<T>{{of}, eps, output, statistics, input, weight, bias});
+  const bool aligned = detail::rows_are_quads<T>(of.each(), output, input, weight, bias);
+  detail::launch_teams_for(of.pixels * of.each() / 2, queue, "group_norm_forward", of.samples * of.groups,
+                           detail::group_norm_of_sample<T>{{of, aligned}, eps, output, statistics, input, weight, bias});
 }
 
 template <std::floating_point T>
@@ -1721,13 +2319,14 @@ void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_
   constexpr const char* op = "group_norm_backward";
   // The parameters come first: the input gradient may take the place of the output gradient.
   if (weight_gradient != nullptr || bias_gradient != nullptr)
-    detail::sum_columns_then(
-        queue, op, of.samples * of.pixels, of.channels,
-        detail::group_norm_parameters<T>{of, weight_gradient, bias_gradient, output_gradient, input, statistics});
+    detail::sum_columns_then(queue, op, of.samples * of.pixels, of.channels,
+                             detail::group_norm_parameters<T>{of, of.pixels, of.each(), weight_gradient, bias_gradient,
+                                                              output_gradient, input, statistics});
+  const bool aligned = detail::rows_are_quads<T>(of.each(), input_gradient, output_gradient, input, weight);
   if (input_gradient != nullptr)
     detail::launch_teams_for(
-        of.pixels * of.each(), queue, op, of.samples * of.groups,
-        detail::group_norm_gradient_of_sample<T>{{of}, input_gradient, output_gradient, input, statistics, weight});
+        of.pixels * of.each() / 2, queue, op, of.samples * of.groups,
+        detail::group_norm_gradient_of_sample<T>{{of, aligned}, input_gradient, output_gradient, input, statistics, weight});
 }
 
 } // namespace cairn
@@ -1751,58 +2350,81 @@ namespace cairn {
 
 namespace detail {
 
-// One row each.
+// One row each. Distances are of T: from the row's first element, and then from the mean; their sums are of double.
 template <class T>
 struct layer_norm_row {
   std::size_t features;
   double eps;
+  bool aligned;
   T *output, *statistics;
   const T *input, *weight, *bias;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
     const T* const x = input + row * features;
-    T* const y = output + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const auto count = static_cast<double>(features);
-    const double mean = team.sum(features, [x](std::size_t j) { return static_cast<double>(x[j]); }) / count;
-    const double square = team.sum(features, [x, mean](std::size_t j) {
-      const double distance = static_cast<double>(x[j]) - mean;
-      return distance * distance;
-    });
-    const normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / sqrt(square / count + eps))};
+    const T first = x[0];
+    const auto add_distances = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += q * width + j < features ? v.at[j] - first : T{0};
+    };
+    const double distance = team.template sums_over_quads<T, 1>(quads, add_distances).at[0] / count;
+    const T center = static_cast<T>(distance);
+    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T apart = q * width + j < features ? v.at[j] - first - center : T{0};
+        sum[0] += apart * apart;
+      }
+    };
+    const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
+    const normalize<T> f{static_cast<T>(static_cast<double>(first) + distance), static_cast<T>(1 / sqrt(square / count + eps))};
     if (statistics != nullptr)
       team.once([&] {
         statistics[2 * row] = f.mean;
         statistics[2 * row + 1] = f.inverse;
       });
-    team.each(features, [&](std::size_t j) {
-      T value = x[j];
-      f(value, weight[j], bias[j]);
-      y[j] = value;
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(x, q);
+      const quad<T> by = load(weight, q), shift = load(bias, q);
+      for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j], shift.at[j]);
+      store_quad(output + row * features, v, q * width, features, aligned);
     });
   }
 };
 template <class T>
 struct layer_norm_row_gradient {
   std::size_t features;
+  bool aligned;
   T* input_gradient;
   const T *output_gradient, *input, *statistics, *weight;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    T* const dx = input_gradient + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto weighted = [&](std::size_t j) { return static_cast<double>(dy[j]) * static_cast<double>(weight[j]); };
-    const double sum = team.sum(features, weighted);
-    const double product =
-        team.sum(features, [&](std::size_t j) { return weighted(j) * static_cast<double>((x[j] - mean) * inverse); });
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+      const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) {
+        const T weighted = g.at[j] * by.at[j];
+        sums[0] += weighted;
+        sums[1] += weighted * ((v.at[j] - mean) * inverse);
+      }
+    };
+    const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
     const auto count = static_cast<double>(features);
-    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
-    team.each(features, [&](std::size_t j) {
-      T value = dy[j];
-      f(value, x[j], weight[j]);
-      dx[j] = value;
+    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q);
+      const quad<T> by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j], by.at[j]);
+      store_quad(input_gradient + row * features, g, q * width, features, aligned);
     });
   }
 };
@@ -1813,11 +2435,15 @@ struct layer_norm_parameters {
   T *weight_gradient, *bias_gradient;
   const T *output_gradient, *input, *statistics;
 
-  CAIRN_DEVICE void add(std::size_t row, std::size_t column, double& dw, double& db) const {
-    const std::size_t at = row * features + column;
-    const auto dy = static_cast<double>(output_gradient[at]);
-    dw += dy * static_cast<double>((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
-    db += dy;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& dw, double& db) const {
+    T weights = 0, biases = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * features + column;
+      weights += output_gradient[at] * ((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
+      biases += output_gradient[at];
+    }
+    dw += static_cast<double>(weights);
+    db += static_cast<double>(biases);
   }
   CAIRN_DEVICE void finish(std::size_t column, double dw, double db) const {
     weight_gradient[column] = static_cast<T>(dw);
@@ -1830,8 +2456,9 @@ struct layer_norm_parameters {
 template <std::floating_point T>
 void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
                         const T* input, const T* weight, const T* bias) {
-  detail::launch_teams_for(features, queue, "layer_norm_forward", rows,
-                           detail::layer_norm_row<T>{features, eps, output, statistics, input, weight, bias});
+  const bool aligned = detail::rows_are_quads<T>(features, output, input, weight, bias);
+  detail::launch_teams_for(features / 2, queue, "layer_norm_forward", rows,
+                           detail::layer_norm_row<T>{features, eps, aligned, output, statistics, input, weight, bias});
 }
 
 template <std::floating_point T>
@@ -1843,10 +2470,11 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
     detail::sum_columns_then(
         queue, op, rows, features,
         detail::layer_norm_parameters<T>{features, weight_gradient, bias_gradient, output_gradient, input, statistics});
+  const bool aligned = detail::rows_are_quads<T>(features, input_gradient, output_gradient, input, weight);
   if (input_gradient != nullptr)
     detail::launch_teams_for(
-        features, queue, op, rows,
-        detail::layer_norm_row_gradient<T>{features, input_gradient, output_gradient, input, statistics, weight});
+        features / 2, queue, op, rows,
+        detail::layer_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, statistics, weight});
 }
 
 } // namespace cairn
@@ -2117,67 +2745,72 @@ namespace cairn {
 
 namespace detail {
 
-// The greatest element of a window of one channel, and which pixel of its image it is; over.inputs() where the window is empty.
+// The greatest elements of a window in the channels of one quad, and which pixels they are of; over.inputs() where the window is
+// empty.
 template <class T>
 struct greatest_in_window {
-  T best;
-  std::size_t pixel;
+  quad<T> best{};
+  std::size_t pixel[quad_width<T>] = {};
 
-  // `image` begins with the channel's first element.
-  CAIRN_DEVICE greatest_in_window(const window& over, std::size_t output, const T* image, std::size_t channels, T none)
-      : best(none), pixel(over.inputs()) {
+  // `image` is the first pixel of an image, counted through all of them.
+  CAIRN_DEVICE greatest_in_window(const window& over, const quad_of_pixel<T>& where, std::size_t p, std::size_t q, const T* input,
+                                  std::size_t image, std::size_t channel, T none) {
+    for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none, pixel[j] = over.inputs();
     bool first = true;
     for (std::size_t i = 0; i < over.y.kernel; ++i) {
-      const std::size_t row = over.y.input(output / over.x.out, i);
-      for (std::size_t j = 0; row < over.y.in && j < over.x.kernel; ++j) {
-        const std::size_t column = over.x.input(output % over.x.out, j);
+      const std::size_t row = over.y.input(p, i);
+      for (std::size_t k = 0; row < over.y.in && k < over.x.kernel; ++k) {
+        const std::size_t column = over.x.input(q, k);
         if (column >= over.x.in) continue;
         const std::size_t at = row * over.x.in + column;
-        const T value = image[at * channels];
-        if (first || is_greater(value, best)) best = value, pixel = at;
+        const quad<T> v = where.load(input, image + at, channel);
+        for (std::size_t j = 0; j < quad_width<T>; ++j)
+          if (first || is_greater(v.at[j], best.at[j])) best.at[j] = v.at[j], pixel[j] = at;
         first = false;
       }
     }
   }
 };
 
-// One element of the output each.
+// One quad of the output each.
 template <class T>
 struct max_pool_output {
   window over;
-  std::size_t channels;
+  quad_of_pixel<T> where;
   T none; // of an empty window
   T* output;
   const T* input;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = at / channels, image = pixel / over.outputs();
-    const T* const from = input + image * over.inputs() * channels + at % channels;
-    output[at] = greatest_in_window<T>(over, pixel % over.outputs(), from, channels, none).best;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const greatest_in_window<T> found(over, where, at.row, at.column, input, at.image * over.inputs(), at.channel, none);
+    where.store(output, found.best, at.pixel, at.channel);
   }
 };
-// One element of the input each: the windows that read it, in their order.
+// One quad of the input each: the windows that read it, in their order.
 template <class T>
 struct max_pool_input_gradient {
   window over;
-  std::size_t channels;
+  readers_of_axis y, x;
+  quad_of_pixel<T> where;
   T none;
   T* input_gradient;
   const T *output_gradient, *input;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t c = at % channels, image = at / channels / over.inputs(), pixel = at / channels % over.inputs();
-    const T* const from = input + image * over.inputs() * channels + c;
-    T sum = 0;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const std::size_t image = at.image * over.inputs(), own = at.pixel - image;
+    quad<T> sum{};
     for (std::size_t i = over.y.kernel; i-- > 0;) {
-      const std::size_t p = output_reading(over.y, pixel / over.x.in, i);
-      for (std::size_t j = over.x.kernel; p < over.y.out && j-- > 0;) {
-        const std::size_t q = output_reading(over.x, pixel % over.x.in, j);
+      const std::size_t p = y.at(at.row, i);
+      for (std::size_t k = over.x.kernel; p < over.y.out && k-- > 0;) {
+        const std::size_t q = x.at(at.column, k);
         if (q >= over.x.out) continue;
-        const std::size_t output = p * over.x.out + q;
-        if (greatest_in_window<T>(over, output, from, channels, none).pixel == pixel)
-          sum += output_gradient[(image * over.outputs() + output) * channels + c];
+        const greatest_in_window<T> found(over, where, p, q, input, image, at.channel, none);
+        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
+        for (std::size_t j = 0; j < quad_width<T>; ++j)
+          if (found.pixel[j] == own) sum.at[j] += dy.at[j];
       }
     }
-    input_gradient[at] = sum;
+    where.store(input_gradient, sum, at.pixel, at.channel);
   }
 };
 
@@ -2186,16 +2819,19 @@ struct max_pool_input_gradient {
 template <std::floating_point T>
 void max_pool2d_forward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
                         const T* input) {
-  detail::launch_each(queue, "max_pool2d_forward", samples * over.outputs() * channels,
-                      detail::max_pool_output<T>{over, channels, -std::numeric_limits<T>::infinity(), output, input});
+  const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
+  detail::launch_each(queue, "max_pool2d_forward", samples * over.outputs() * where.quads.by(),
+                      detail::max_pool_output<T>{over, where, -std::numeric_limits<T>::infinity(), output, input});
 }
 
 template <std::floating_point T>
 void max_pool2d_backward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {
-  detail::launch_each(queue, "max_pool2d_backward", samples * over.inputs() * channels,
-                      detail::max_pool_input_gradient<T>{over, channels, -std::numeric_limits<T>::infinity(), input_gradient,
-                                                         output_gradient, input});
+  const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient, input);
+  const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
+  detail::launch_each(queue, "max_pool2d_backward", samples * over.inputs() * where.quads.by(),
+                      detail::max_pool_input_gradient<T>{over, over.y, over.x, where, -std::numeric_limits<T>::infinity(),
+                                                         input_gradient, output_gradient, input});
 }
 
 } // namespace cairn
@@ -2333,6 +2969,7 @@ struct cross_entropy_on_gpu {
   T* gradient;
   const Target* targets;
   std::size_t classes;
+  bool aligned; // every row of logits and gradient
   std::int64_t ignored;
   bool ignores;
   double smoothing;
@@ -2354,29 +2991,48 @@ struct cross_entropy_on_gpu {
   // The loss of a row times the sum of weights. All its logits are read before its gradient, which may lie there, is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(classes);
+    const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
+    const auto load = [&](std::size_t q) { return load_quad(x, q * width, classes, aligned); };
+    const auto store = [&](const quad<T>& v, std::size_t q) { store_quad(result, v, q * width, classes, aligned); };
     if (!counts(row)) {
-      if (result != nullptr) team.each(classes, [&](std::size_t c) { result[c] = T{0}; });
+      if (result != nullptr) team.each(quads, [&](std::size_t q) { store(quad<T>{}, q); });
       return 0;
     }
-    const T* const x = logits + row * classes;
     const auto target = static_cast<std::size_t>(targets[row]);
+    const T most = team.greatest(quads, [&](std::size_t q) {
+      const quad<T> v = load(q);
+      T found = v.at[0];
+      for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
+      return found;
+    });
+    const T of_class = x[target]; // before the last sum, behind which others may write here
+    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
+      const quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
+    };
+    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
     const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
     const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
-    const T most = team.greatest(classes, [x](std::size_t c) { return x[c]; });
-    const double chosen = static_cast<double>(x[target]) - static_cast<double>(most);
+    const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
     const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
-    const double sum = team.sum(classes, [&](std::size_t c) { return static_cast<double>(exponential(x[c] - most)); });
     const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
     if (result != nullptr) {
       const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
               even = static_cast<T>(share * spread);
-      team.each(classes, [&](std::size_t c) {
-        T value = exponential(x[c] - most) * scale;
-        if (even != 0) value -= even * static_cast<T>(weight(c));
-        result[c] = c == target ? value - of_target : value;
+      team.each(quads, [&](std::size_t q) {
+        quad<T> v = load(q);
+        for (std::size_t j = 0; j < width; ++j) {
+          const std::size_t c = q * width + j;
+          v.at[j] = exponential(v.at[j] - most) * scale;
+          if (even != 0 && c < classes) v.at[j] -= even * (class_weights == nullptr ? T{1} : class_weights[c]);
+          if (c == target) v.at[j] -= of_target;
+        }
+        store(v, q);
       });
     }
     return loss;
@@ -2401,6 +3057,8 @@ struct cross_entropy_totals {
 };
 template <class T, class Target>
 struct cross_entropy_of_part {
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+
   cross_entropy_on_gpu<T, Target> of;
   cut rows;
   double* sums;
@@ -2421,12 +3079,13 @@ struct store_cross_entropy {
 template <class T, class Target>
 void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross_entropy_on_gpu<T, Target> of) {
   constexpr const char* op = "softmax_cross_entropy";
+  of.aligned = rows_are_quads<T>(of.classes, of.logits, of.gradient);
   const auto room = queue.partial(op);
   double *const totals = room.data(), *const sums = totals + 2;
   of.totals = totals;
   launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
   const cut how(rows, 1, 8192);
-  launch_teams_for(of.classes, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
+  launch_teams_for(of.classes / 2, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
 }
 
@@ -2436,15 +3095,15 @@ template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, 0,
-                                                                    false, 0, nullptr, nullptr});
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
+                                                                    0, false, 0, nullptr, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy(queue, loss, logits.rows,
-                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns,
+                            detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
                                                                     options.ignore_index, true, options.label_smoothing,
                                                                     options.class_weights, nullptr});
 }
@@ -2457,12 +3116,18 @@ namespace cairn {
 
 namespace detail {
 
+// In double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
 struct square_of {
+  std::size_t count;
+  bool aligned;
   const T* x;
-  CAIRN_DEVICE double operator()(std::size_t i) const {
-    const auto value = static_cast<double>(x[i]);
-    return value * value;
+  CAIRN_DEVICE void add(std::size_t q, double& sum) const {
+    const quad<T> v = load_quad(x, q * quad_width<T>, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      const auto value = static_cast<double>(v.at[j]);
+      sum += value * value;
+    }
   }
 };
 struct store_sum {
@@ -2474,7 +3139,8 @@ struct store_sum {
 
 template <std::floating_point T>
 void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count) {
-  detail::sum_then(queue, "squared_norm", count, detail::square_of<T>{x}, detail::store_sum{sum});
+  detail::sum_then<T, double>(queue, "squared_norm", count, detail::square_of<T>{count, detail::are_quads(x), x},
+                              detail::store_sum{sum});
 }
 
 } // namespace cairn

@@ -133,13 +133,14 @@ void add_others(std::vector<measured_op>& all, std::size_t n) {
                  [=](auto& q, const arrays& a) { embedding_forward(q, tokens, words, width, a.x(0), a.x(1), a.index()); }});
   all.push_back({"embedding backward", by({tokens, width}), moved + of_weight,
                  [=](auto& q, const arrays& a) { embedding_backward(q, tokens, words, width, a.x(0), a.x(1), a.index()); }});
-  const std::size_t channels = 64, images = std::max<std::size_t>(1, n / (112 * 112 * channels));
-  const auto axis = [](std::size_t kernel, std::size_t stride, std::size_t padding) {
-    return fitted({.in = 112, .kernel = kernel, .stride = stride, .padding = padding});
+  const std::size_t channels = 64, side = n < 112 * 112 * 64 ? 16 : 112;
+  const std::size_t images = n / (side * side * channels);
+  const auto axis = [=](std::size_t kernel, std::size_t stride, std::size_t padding) {
+    return fitted({.in = side, .kernel = kernel, .stride = stride, .padding = padding});
   };
   for (const window& over : {window{axis(2, 2, 0), axis(2, 2, 0)}, window{axis(3, 2, 1), axis(3, 2, 1)}}) {
     const double in = 4 * static_cast<double>(images * over.inputs() * channels), out = in / 4;
-    const std::string shape = by({images, 112, 112, channels}) + " by " + std::to_string(over.y.kernel);
+    const std::string shape = by({images, side, side, channels}) + " by " + std::to_string(over.y.kernel);
     all.push_back({"max_pool2d forward", shape, in + out,
                    [=](auto& q, const arrays& a) { max_pool2d_forward(q, over, images, channels, a.x(0), a.x(1)); }});
     all.push_back({"max_pool2d backward", shape, 2 * in + out,

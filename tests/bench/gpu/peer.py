@@ -7,8 +7,8 @@
 Rounds are interleaved: in every round each network is run by one and then by the other, so that a GPU that grows hot meets both
 alike. Quoted are medians over the rounds. A step takes its batch from the host's pinned memory, as a trainer's does; products are
 of float, without TF32 on either side; `events` is what torch.cuda's events say of PyTorch's steps, the others are times of the
-host from one synchronisation to the next. PyTorch's bytes are what is allocated at most in a step beyond what lives before it, less
-the gradients. Exit status 77: no PyTorch, or none that finds a GPU.
+host from one synchronisation to the next. PyTorch's bytes are what is allocated at most in a step beyond what lives before it,
+less the gradients. Exit status 77: no PyTorch, or none that finds a GPU.
 """
 import argparse
 import json
@@ -164,8 +164,8 @@ def main():
         print("peer.py: left out, as torch finds no GPU")
         return LEFT_OUT
     torch.backends.cuda.matmul.allow_tf32 = False
-    print(f"\n### Steps beside PyTorch {torch.__version__}\n\n{torch.cuda.get_device_name()}; medians of {asked.rounds} interleaved "
-          f"rounds of {asked.steps} steps; both of float without TF32.\n")
+    print(f"\n### Steps beside PyTorch {torch.__version__}\n\n{torch.cuda.get_device_name()}; medians of {asked.rounds} "
+          f"interleaved rounds of {asked.steps} steps; both of float without TF32.\n")
     table(compare(torch, asked, "cuda", STEPS))
     return 0
 
