@@ -156,7 +156,7 @@ if __name__ == "__main__":
         ({SOURCE: KERNELS + "template __global__ void twice(double*);\n"}, r"registers.txt: lacks '.* twice<double>'"),
         ({TABLE: None}, r"registers.txt: lacks '.* twice<float>'"),
         ({FILLED: full.replace(" 256 ", " 128 ")}, r"occupancy.txt: lacks '.* 256 .* twice<float>'"),
-        ({SOURCE: KERNELS.replace("{ x[", "{ __shared__ T own[8192]; own[threadIdx.x] = x[0]; __syncthreads(); x[0] = own[x == nullptr]; x[")},
+        ({SOURCE: KERNELS.replace("{ x[", "{ __shared__ T own[12000]; own[threadIdx.x] = x[0]; __syncthreads(); x[0] = own[x == nullptr]; x[")},
          r"twice<float> fills \d+ % of sm_75, expected at least 37"),
         ({SOURCE: SPDX}, r"ops.cu: 0 kernels for 6 architectures"),
     ], small={SOURCE: KERNELS, TABLE: right, FILLED: full})

@@ -3,8 +3,8 @@
 //
 //   gpu_bench [--list] [--only machine|ops|products|steps] [--step "NAME POLICY"] [--steps N] [--smaller N]
 //
-// --list names what would be measured, and needs no GPU; without one all else ends with status 77. --step prints one line of JSON,
-// for peer.py. --smaller divides all sizes, to try out the program itself.
+// --list names what would be measured, and needs no GPU; without one all else ends with status 77. --step prints one line of
+// JSON, for peer.py. --smaller divides all sizes, to try out the program itself.
 #include <cstdlib>
 #include <exception>
 #include <string>

@@ -66,8 +66,8 @@ void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term&
 }
 
 // Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
-// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are
-// read as they lie.
+// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows
+// are read as they lie.
 inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {
