@@ -40,6 +40,26 @@ public:
   __device__ void each(std::size_t count, const F& f) const {
     for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
+  // f(i) for every i in [0, count) and some behind, by all threads together, as each_that() needs them.
+  template <class F>
+  __device__ void each_together(std::size_t count, const F& f) const {
+    for (std::size_t first = 0; first < count; first += Threads) f(first + own());
+  }
+  // f(found, n), by all threads alike, for those i in [0, count) of which test(i) holds: up to Most of them at once, in order.
+  template <unsigned Most, class Test, class F>
+  __device__ void each_that(std::size_t count, const Test& test, const F& f) const {
+    for (std::size_t first = 0; first < count; first += 32) {
+      const std::size_t i = first + threadIdx.x % 32;
+      for (unsigned left = __ballot_sync(0xFFFFFFFFU, i < count && test(i)); left != 0;) {
+        std::size_t found[Most];
+        unsigned n = 0;
+#pragma unroll
+        for (unsigned k = 0; k < Most; ++k)
+          if (left != 0) found[k] = first + static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1, left &= left - 1, n = k + 1;
+        f(found, n);
+      }
+    }
+  }
   // f() by one of them.
   template <class F>
   __device__ void once(const F& f) const {
@@ -105,6 +125,21 @@ private:
   void each(std::size_t count, const F& f) const {
     for (std::size_t t = 0; t < Threads; ++t)
       for (std::size_t i = t; i < count; i += Threads) f(i);
+  }
+  template <class F>
+  void each_together(std::size_t count, const F& f) const {
+    for (std::size_t i = 0; i < (count + Threads - 1) / Threads * Threads; ++i) f(i);
+  }
+  template <unsigned Most, class Test, class F>
+  void each_that(std::size_t count, const Test& test, const F& f) const {
+    std::size_t found[Most] = {};
+    unsigned n = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!test(i)) continue;
+      found[n++] = i;
+      if (n == Most) f(found, n), n = 0;
+    }
+    if (n != 0) f(found, n);
   }
   template <class F>
   void once(const F& f) const {
