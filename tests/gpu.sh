@@ -53,7 +53,7 @@ build() {
     sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
   done
   sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
-  sources[tests]=$(echo $(find tests/device tests/ops tests/cuda -name '*.cu' | sort) tests/main.cpp)
+  sources[tests]="$(find tests/device tests/ops tests/cuda -name '*.cu' | sort | tr '\n' ' ')tests/main.cpp"
   # shellcheck disable=SC2016
   for source in $(tr ' ' '\n' <<<"${sources[mnist]} ${sources[ffnet]} ${sources[depth]} ${sources[gpu_bench]} ${sources[tests]}" | awk '!seen[$0]++'); do
     printf '%s\0%s\0' "$source" "$(object "$source")"
@@ -81,7 +81,7 @@ tests() { CAIRN_FOUND="$folder/bounds.md" "$folder/tests" | tee "$folder/tests.l
 
 example() { # NAME ARGUMENTS...: shows the table that it prints
   echo "$*"
-  (cd "$folder" && "./$@") >"$folder/example.out" 2>"$folder/example.err" || { cat "$folder/example.err"; return 1; }
+  (cd "$folder" && program=./$1 && shift && "$program" "$@") >"$folder/example.out" 2>"$folder/example.err" || { cat "$folder/example.err"; return 1; }
   tee -a "$folder/examples.log" <"$folder/example.out" | awk '/^---/ && !table { table = 1; print before } table; { before = $0 } /^$/ { table = 0 }'
 }
 examples() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda/quad.cuh>
@@ -46,12 +47,14 @@ public:
     for (std::size_t first = 0; first < count; first += Threads) f(first + own());
   }
   // f(found, n), by all threads alike, for those i in [0, count) of which test(i) holds: up to Most of them at once, in order.
+  // Each 32 threads test 32 of them, so all threads of the team have to be there.
   template <unsigned Most, class Test, class F>
-  __device__ void each_that(std::size_t count, const Test& test, const F& f) const {
-    for (std::size_t first = 0; first < count; first += 32) {
-      const std::size_t i = first + threadIdx.x % 32;
-      for (unsigned left = __ballot_sync(0xFFFFFFFFU, i < count && test(i)); left != 0;) {
-        std::size_t found[Most];
+  __device__ void each_that(std::uint32_t count, const Test& test, const F& f) const {
+    const std::uint32_t lane = threadIdx.x % 32;
+    for (std::uint32_t first = 0; first < count; first += 32) {
+      unsigned left = __ballot_sync(0xFFFFFFFFU, first + lane < count && test(first + lane));
+      while (left != 0) {
+        std::uint32_t found[Most];
         unsigned n = 0;
 #pragma unroll
         for (unsigned k = 0; k < Most; ++k)
@@ -131,10 +134,10 @@ private:
     for (std::size_t i = 0; i < (count + Threads - 1) / Threads * Threads; ++i) f(i);
   }
   template <unsigned Most, class Test, class F>
-  void each_that(std::size_t count, const Test& test, const F& f) const {
-    std::size_t found[Most] = {};
+  void each_that(std::uint32_t count, const Test& test, const F& f) const {
+    std::uint32_t found[Most] = {};
     unsigned n = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < count; ++i) {
       if (!test(i)) continue;
       found[n++] = i;
       if (n == Most) f(found, n), n = 0;

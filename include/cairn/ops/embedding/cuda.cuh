@@ -112,6 +112,8 @@ inline constexpr unsigned rows_in_flight = 4;
 // One row of the weight each, a quad a thread.
 template <class T>
 struct sum_of_word : sorted_places {
+  static constexpr unsigned resident_threads = 1024; // with 64 registers each
+
   std::size_t width;
   bool aligned, adds; // to what is there
   T* weight_gradient;
@@ -121,7 +123,7 @@ struct sum_of_word : sorted_places {
   CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
     const std::size_t own = words.of(word);
     const place_of_word* const of_range = places + begins[own]; // of the first tile
-    const auto is_of_word = [&](std::size_t i) { return static_cast<std::size_t>(of_range[i].word) == word; };
+    const auto is_of_word = [&](std::uint32_t i) { return static_cast<std::size_t>(of_range[i].word) == word; };
     team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
       double sum[quad_width<T>] = {};
