@@ -69,17 +69,17 @@ TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with w
     std::string function;
     std::size_t call;
   };
-  for (const auto& [function, call] : std::vector<at>{{"cudaLaunchKernelExC", 3},
-                                                      {"cudaLaunchKernelExC", 60},
-                                                      {"cudaMemcpyAsync", 2},
-                                                      {"cudaMemcpyAsync", 9},
-                                                      {"cudaStreamWaitEvent", 4},
-                                                      {"cudaEventRecord", 5},
-                                                      {"cudaEventQuery", 3},
-                                                      {"cudaEventQuery", 30},
-                                                      {"cublasLtMatmul", 7}}) {
-    CAPTURE(function);
-    CAPTURE(call);
+  for (const at& failed_call : std::vector<at>{{"cudaLaunchKernelExC", 3},
+                                               {"cudaLaunchKernelExC", 60},
+                                               {"cudaMemcpyAsync", 2},
+                                               {"cudaMemcpyAsync", 9},
+                                               {"cudaStreamWaitEvent", 4},
+                                               {"cudaEventRecord", 5},
+                                               {"cudaEventQuery", 3},
+                                               {"cudaEventQuery", 30},
+                                               {"cublasLtMatmul", 7}}) {
+    CAPTURE(failed_call.function);
+    CAPTURE(failed_call.call);
     fake::reset();
     std::vector<std::string> texts(2);
     CHECK_THROWS_AS(threads{2}.run([&](threads::rank& rank) {
@@ -87,7 +87,7 @@ TEST_CASE("cuda, ranks: a rank whose GPU fails in a step ends the others, with w
       const testing::samples s(testing::most_rows, 1);
       static_cast<void>(double{t.step(s.x, s.y)});
       meet(rank);
-      if (rank.rank() == 0) fake::fail(function, call, 700);
+      if (rank.rank() == 0) fake::fail(failed_call.function, failed_call.call, 700);
       try {
         for (int step = 0; step < 100; ++step) t.step(s.x, s.y);
       } catch (const error& e) {

@@ -35,6 +35,22 @@ struct sum_and_greatest {
     team.each(2, [&](std::size_t i) { (i == 0 ? sums : greatest)[row] = i == 0 ? sum : most; });
   }
 };
+// Lists, of every row and column, the numbers below `count` that the row + 2 divides.
+struct list_multiples {
+  std::uint32_t columns, count;
+  std::uint32_t* lists; // (rows, columns, count)
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    const auto is_multiple = [row](std::uint32_t i) { return i % (row + 2) == 0; };
+    team.each_together(columns, [&](std::size_t column) {
+      std::uint32_t* next = lists + (row * columns + column) * count;
+      team.template each_that<4>(count, is_multiple, [&](const auto& found, unsigned n) {
+        for (unsigned k = 0; k < 4; ++k)
+          if (k < n && column < columns) *next++ = found[k];
+      });
+    });
+  }
+};
 
 // In the order that team's comment tells.
 float sum_of_team(const float* x, std::size_t count, std::size_t threads) {
@@ -117,6 +133,22 @@ TEST_CASE("cuda: kernels reach every index once, and teams add in an order that 
       CHECK(greatest.back()[row] == *std::max_element(own, own + count));
     }
   }
+}
+
+TEST_CASE("cuda: all threads of a team find the same, in order, whether they have something to do with it or not") {
+  constexpr std::uint32_t rows = 5, columns = 300; // which 32 and 256 do not divide; 4 teams of 32 are a block
+  for (const std::uint32_t count : {0U, 1U, 32U, 77U})
+    for (const std::size_t length : {32U, 512U}) {
+      const testing::on_gpu<std::uint32_t> lists(std::vector<std::uint32_t>(rows * columns * count, 7), 0);
+      detail::launch_teams_for(length, testing::gpu().compute(), "lists", rows, list_multiples{columns, count, lists.data()});
+      const auto back = lists.back();
+      bool right = true;
+      for (std::size_t i = 0; i < back.size(); ++i) {
+        const std::size_t own = i % count, divisor = i / count / columns + 2, listed = (count + divisor - 1) / divisor;
+        right = right && back[i] == (own < listed ? own * divisor : 7);
+      }
+      CHECK(right);
+    }
 }
 
 TEST_CASE("cuda: a division that is a multiplication is a division") {

@@ -127,17 +127,23 @@ TEST_CASE("cuda: Embedding's gradient adds up places in their order, of more wor
 }
 
 TEST_CASE("cuda: Embedding agrees with the cpu's, and an index that is none is seen") {
-  constexpr std::size_t vocabulary = 11, width = 300, count = 40;
-  testing::operands all{.in = {normal(vocabulary * width, 1), normal(count * width, 2)},
-                        .out = {normal(count * width, 3), normal(vocabulary * width, 4)}};
-  for (std::size_t i = 0; i < count; ++i) all.integers.push_back(static_cast<std::int32_t>(i * i % vocabulary));
-  CHECK(over("embedding", all, [&](auto& q, const auto& g) {
-          embedding_forward(q, count, vocabulary, width, g.out[0], g.in[0], g.integers);
-          embedding_backward(q, count, vocabulary, width, g.out[1], g.in[1], g.integers);
-        }) <= 1);
-  CHECK(over("embedding", all, [&](auto& q, const auto& g) { // without a place all is 0
-          embedding_backward(q, 0, vocabulary, width, g.out[1], g.in[1], g.integers);
-        }) <= 1);
+  struct extents {
+    std::size_t vocabulary, width, count;
+  };
+  for (const extents& size :
+       {extents{11, 300, 40}, {300, 1028, 100}}) { // of a row by 32 threads, and by 256 that do not divide it
+    const std::size_t vocabulary = size.vocabulary, width = size.width, count = size.count;
+    testing::operands all{.in = {normal(vocabulary * width, 1), normal(count * width, 2)},
+                          .out = {normal(count * width, 3), normal(vocabulary * width, 4)}};
+    for (std::size_t i = 0; i < count; ++i) all.integers.push_back(static_cast<std::int32_t>(i * i % 11));
+    CHECK(over("embedding", all, [&](auto& q, const auto& g) {
+            embedding_forward(q, count, vocabulary, width, g.out[0], g.in[0], g.integers);
+            embedding_backward(q, count, vocabulary, width, g.out[1], g.in[1], g.integers);
+          }) <= 1);
+    CHECK(over("embedding", all, [&](auto& q, const auto& g) { // without a place all is 0
+            embedding_backward(q, 0, vocabulary, width, g.out[1], g.in[1], g.integers);
+          }) <= 1);
+  }
 
   const testing::on_gpu<float> weight({1, 2, 3, 4}, 0), output({0, 0, 0, 0}, 0);
   const testing::on_gpu<std::int32_t> indices({-1, 1}, 0);
