@@ -28566,7 +28566,7 @@ public:
   rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
       : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
     for (std::size_t k = 0; k < layers::count; ++k)
-      lent_[k] = {.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
+      lent_[k] = layer_sums{.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
   }
   rank_sums(const rank_sums&) = delete;
   rank_sums& operator=(const rank_sums&) = delete;

@@ -557,6 +557,28 @@ public:
   __device__ void each(std::size_t count, const F& f) const {
     for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
+  // f(i) for every i in [0, count) and some behind, by all threads together, as each_that() needs them.
+  template <class F>
+  __device__ void each_together(std::size_t count, const F& f) const {
+    for (std::size_t first = 0; first < count; first += Threads) f(first + own());
+  }
+  // f(found, n), by all threads alike, for those i in [0, count) of which test(i) holds: up to Most of them at once, in order.
+  // Each 32 threads test 32 of them, so all threads of the team have to be there.
+  template <unsigned Most, class Test, class F>
+  __device__ void each_that(std::uint32_t count, const Test& test, const F& f) const {
+    const std::uint32_t lane = threadIdx.x % 32;
+    for (std::uint32_t first = 0; first < count; first += 32) {
+      unsigned left = __ballot_sync(0xFFFFFFFFU, first + lane < count && test(first + lane));
+      while (left != 0) {
+        std::uint32_t found[Most];
+        unsigned n = 0;
+#pragma unroll
+        for (unsigned k = 0; k < Most; ++k)
+          if (left != 0) found[k] = first + static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1, left &= left - 1, n = k + 1;
+        f(found, n);
+      }
+    }
+  }
   // f() by one of them.
   template <class F>
   __device__ void once(const F& f) const {
@@ -622,6 +644,21 @@ private:
   void each(std::size_t count, const F& f) const {
     for (std::size_t t = 0; t < Threads; ++t)
       for (std::size_t i = t; i < count; i += Threads) f(i);
+  }
+  template <class F>
+  void each_together(std::size_t count, const F& f) const {
+    for (std::size_t i = 0; i < (count + Threads - 1) / Threads * Threads; ++i) f(i);
+  }
+  template <unsigned Most, class Test, class F>
+  void each_that(std::uint32_t count, const Test& test, const F& f) const {
+    std::uint32_t found[Most] = {};
+    unsigned n = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!test(i)) continue;
+      found[n++] = i;
+      if (n == Most) f(found, n), n = 0;
+    }
+    if (n != 0) f(found, n);
   }
   template <class F>
   void once(const F& f) const {
@@ -1239,8 +1276,8 @@ void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term&
 }
 
 // Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
-// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are
-// read as they lie.
+// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows
+// are read as they lie.
 inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {
@@ -2010,7 +2047,8 @@ struct sorted_places {
   divisor words;            // in a range
   place_of_word* places;    // sorted
   std::uint32_t* of_ranges; // how many places are in a range
-  std::uint32_t* begins;    // (tiles, word_ranges): how many places of the tile are in the range, and then where they are written
+  std::uint32_t* of_tiles;  // (tiles, ranges): how many places of the tile are in the range
+  std::uint32_t* begins;    // (tiles, ranges): where they are written
   std::size_t vocabulary;
   const std::int32_t* indices;
 
@@ -2026,26 +2064,25 @@ struct count_in_tiles : sorted_places {
     std::uint32_t found = 0;
     for (std::size_t place = tile * places_of_tile; place < count && place < (tile + 1) * places_of_tile; ++place)
       if (range(place) == own) ++found;
-    begins[at] = found;
+    of_tiles[at] = found;
   }
 };
 // One range each.
 struct add_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t own) const {
     std::uint32_t found = 0;
-    for (std::size_t tile = 0; tile < tiles(); ++tile) found += begins[tile * word_ranges + own];
+    for (std::size_t tile = 0; tile < tiles(); ++tile) found += of_tiles[tile * word_ranges + own];
     of_ranges[own] = found;
   }
 };
+// One range of one tile each.
 struct begin_tiles : sorted_places {
-  CAIRN_DEVICE void operator()(std::size_t own) const {
-    std::uint32_t before = 0;
-    for (std::size_t other = 0; other < own; ++other) before += of_ranges[other];
-    for (std::size_t tile = 0; tile < tiles(); ++tile) {
-      const std::uint32_t found = begins[tile * word_ranges + own];
-      begins[tile * word_ranges + own] = before;
-      before += found;
-    }
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t own = at % word_ranges;
+    std::uint32_t found = 0;
+    for (std::size_t other = 0; other < own; ++other) found += of_ranges[other];
+    for (std::size_t other = own; other < at; other += word_ranges) found += of_tiles[other];
+    begins[at] = found;
   }
 };
 struct write_in_tiles : sorted_places {
@@ -2056,9 +2093,13 @@ struct write_in_tiles : sorted_places {
       if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
   }
 };
+// How many rows of the gradient are asked for before the first is waited for.
+inline constexpr unsigned rows_in_flight = 4;
 // One row of the weight each, a quad a thread.
 template <class T>
 struct sum_of_word : sorted_places {
+  static constexpr unsigned resident_threads = 1024; // with 64 registers each
+
   std::size_t width;
   bool aligned, adds; // to what is there
   T* weight_gradient;
@@ -2066,21 +2107,26 @@ struct sum_of_word : sorted_places {
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
-    const std::size_t own = words.of(word), begin = begins[own], end = begin + of_ranges[own]; // of the first tile
-    team.each(quads_for<T>(width), [&](std::size_t q) {
+    const std::size_t own = words.of(word);
+    const place_of_word* const of_range = places + begins[own]; // of the first tile
+    const auto is_of_word = [&](std::uint32_t i) { return static_cast<std::size_t>(of_range[i].word) == word; };
+    team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
       double sum[quad_width<T>] = {};
       quad<T> some{}; // of up to rows_of_chain places
-      std::size_t found = 0;
-      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), found = 1;
-      for (std::size_t i = begin; i < end; ++i) {
-        const place_of_word at = places[i];
-        if (static_cast<std::size_t>(at.word) != word) continue;
-        const quad<T> dy = load_quad(output_gradient + at.place * width, first, width, aligned);
-        for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy.at[j];
-        if (++found % rows_of_chain != 0) continue;
-        for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
-      }
+      std::size_t chain = 0;
+      if (adds) some = load_quad(weight_gradient + word * width, first, width, aligned), chain = 1;
+      team.template each_that<rows_in_flight>(of_ranges[own], is_of_word, [&](const auto& found, unsigned n) {
+        quad<T> dy[rows_in_flight];
+        for (unsigned k = 0; k < rows_in_flight; ++k)
+          if (k < n) dy[k] = load_quad(output_gradient + of_range[found[k]].place * width, first, width, aligned);
+        for (unsigned k = 0; k < rows_in_flight; ++k) {
+          if (k >= n) break;
+          for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] += dy[k].at[j];
+          if (++chain % rows_of_chain != 0) continue;
+          for (std::size_t j = 0; j < quad_width<T>; ++j) sum[j] += static_cast<double>(some.at[j]), some.at[j] = T{0};
+        }
+      });
       for (std::size_t j = 0; j < quad_width<T>; ++j) some.at[j] = static_cast<T>(sum[j] + static_cast<double>(some.at[j]));
       store_quad(weight_gradient + word * width, some, first, width, aligned);
     });
@@ -2107,17 +2153,20 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
   const bool aligned = rows_are_quads<T>(width, weight_gradient, output_gradient);
   const std::size_t words = std::max<std::size_t>(1, (vocabulary + word_ranges - 1) / word_ranges);
   static_assert(places_at_once * sizeof(place_of_word) +
-                    (places_at_once / places_of_tile * word_ranges + word_ranges) * sizeof(std::uint32_t) <=
+                    (2 * places_at_once / places_of_tile * word_ranges + word_ranges) * sizeof(std::uint32_t) <=
                 cuda::queue::partial_bytes);
   auto* const places = reinterpret_cast<place_of_word*>(queue.partial(op).data());
   auto* const of_ranges = reinterpret_cast<std::uint32_t*>(places + places_at_once);
+  std::uint32_t* const of_tiles = of_ranges + word_ranges;
   std::size_t from = 0;
   do { // once at least: without a place the gradient is 0
     const std::size_t some = std::min(count - from, places_at_once);
-    const sorted_places of{some, words, places, of_ranges, of_ranges + word_ranges, vocabulary, indices + from};
+    const sorted_places of{some,       words,         places,
+                           of_ranges,  of_tiles,      of_tiles + places_at_once / places_of_tile * word_ranges,
+                           vocabulary, indices + from};
     launch_each(queue, op, of.tiles() * word_ranges, count_in_tiles{of});
     launch_each(queue, op, word_ranges, add_tiles{of});
-    launch_each(queue, op, word_ranges, begin_tiles{of});
+    launch_each(queue, op, of.tiles() * word_ranges, begin_tiles{of});
     launch_each(queue, op, of.tiles() * word_ranges, write_in_tiles{of});
     launch_teams_for(width / 2, queue, op, vocabulary,
                      sum_of_word<T>{of, width, aligned, from != 0, weight_gradient, output_gradient + from * width});
