@@ -33,7 +33,7 @@ class team {
 
 public:
   static constexpr unsigned threads = Threads;
-  static constexpr unsigned in_block = Threads < 128 ? 128 / Threads : 1; // as blocks of 32 would leave half a GPU idle
+  static constexpr unsigned in_block = Threads == 32 ? 4 : 1; // as blocks of 32 would leave half a GPU idle
 
 #if defined(__CUDACC__)
   // f(i) for every i in [0, count).
