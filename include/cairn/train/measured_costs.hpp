@@ -59,6 +59,82 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
   }
 }
 
+// See below.
+template <class Model, std::size_t Batch, class T, class Device>
+std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
+  using curve = memory_curve<Model, Batch, T>;
+  using plan = typename curve::plan;
+  using stopwatch = typename Device::queue::stopwatch;
+  replica_of<plan, typename curve::net, T, Device, true> timed(held_device<Device>(options), seed{1},
+                                                               plan::trained::memory.arena);
+  Device& device = timed.device();
+  auto& queue = device.compute();
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
+
+  constexpr tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
+  constexpr tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
+  auto inputs = device.allocate(inputs_at.size);
+  auto constants = device.allocate(constants_at.size);
+  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
+    const auto here = device.staging(layout.size);
+    fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
+    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    queue.finish();
+  };
+  send(plan::inputs, inputs_at, inputs);
+  send(plan::constants, constants_at, constants);
+  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
+  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
+  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
+
+  frame<T> lent = timed.lend(Batch, pass::forward);
+  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
+  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
+  lent.gradients = &place;
+  lent.random = {.seed = 1};
+
+  stopwatch watch(queue, 2);
+  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
+    watch.restart();
+    const std::size_t begin = watch.mark();
+    for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
+    const std::size_t end = watch.mark();
+    queue.finish();
+    return watch.nanoseconds(end) - watch.nanoseconds(begin);
+  };
+  constexpr std::size_t most_times = 1024;
+  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::size_t> times(plan::training.count, 1); // each op
+  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
+  for (int step = 0; step <= 3; ++step)
+    for (std::size_t t = 0; t < plan::training.count; ++t) {
+      const op& o = plan::training.ops()[t];
+      if (o.kind == op_kind::loss)
+        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
+               static_cast<const T*>(loss_gradient.data()));
+      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
+                                  : o.kind == op_kind::backward ? &costs[o.position].backward
+                                                                : nullptr;
+      if (cost == nullptr) continue; // it computes nothing
+      auto took = time(t, times[t]);
+      if (step == 0) continue;
+      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
+      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
+      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
+    }
+  for (stage_cost& c : costs)
+    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
+  for (std::size_t i = 0; i < plan::size; ++i) {
+    stage_cost& c = costs[i];
+    const stage& s = plan::stages[i];
+    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+  }
+  return costs;
+}
+
 } // namespace detail
 
 // What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
@@ -71,81 +147,12 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
 // block can make without its output was not timed: its share of a forward is that of its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
 std::vector<stage_cost> measured_costs(const device_options& options = {}) {
-  static_assert(detail::tells_time<typename Device::queue>,
-                "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
-                "cairn/device/device.hpp says, or take the costs of another device");
-  using curve = memory_curve<Model, Batch, T>;
-  using plan = typename curve::plan;
-  using stopwatch = typename Device::queue::stopwatch;
-  static_assert(!plan::fused, "measured_costs: it times networks without a fused update");
-  detail::replica_of<plan, typename curve::net, T, Device, true> timed(detail::held_device<Device>(options), seed{1},
-                                                                       plan::trained::memory.arena);
-  Device& device = timed.device();
-  auto& queue = device.compute();
-  using sum = accumulated<T>;
-  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
-  const detail::gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
-
-  constexpr detail::tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
-  constexpr detail::tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
-  auto inputs = device.allocate(inputs_at.size);
-  auto constants = device.allocate(constants_at.size);
-  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
-    const auto here = device.staging(layout.size);
-    detail::fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
-    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
-    queue.finish();
-  };
-  send(plan::inputs, inputs_at, inputs);
-  send(plan::constants, constants_at, constants);
-  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
-  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
-  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-
-  detail::frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
-  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
-  lent.gradients = &place;
-  lent.random = {.seed = 1};
-
-  stopwatch watch(queue, 2);
-  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
-    watch.restart();
-    const std::size_t begin = watch.mark();
-    for (std::size_t i = 0; i < times; ++i) detail::run_op(timed.code(), queue, lent, t);
-    const std::size_t end = watch.mark();
-    queue.finish();
-    return watch.nanoseconds(end) - watch.nanoseconds(begin);
-  };
-  constexpr std::size_t most_times = 1024;
-  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
-  std::vector<std::size_t> times(plan::training.count, 1); // each op
-  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step <= 3; ++step)
-    for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const detail::op& o = plan::training.ops()[t];
-      if (o.kind == detail::op_kind::loss)
-        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
-               static_cast<const T*>(loss_gradient.data()));
-      std::uint64_t* const cost = o.kind == detail::op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == detail::op_kind::backward ? &costs[o.position].backward
-                                                                        : nullptr;
-      if (cost == nullptr) continue; // it computes nothing
-      auto took = time(t, times[t]);
-      if (step == 0) continue;
-      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
-      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
-      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
-    }
-  for (stage_cost& c : costs)
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
-  detail::average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
-  for (std::size_t i = 0; i < plan::size; ++i) {
-    stage_cost& c = costs[i];
-    const stage& s = plan::stages[i];
-    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
-  }
-  return costs;
+  constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;
+  static_assert(tells_time, "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                            "cairn/device/device.hpp says, or take the costs of another device");
+  static_assert(!fused, "measured_costs: it times networks without a fused update");
+  if constexpr (tells_time && !fused) return detail::costs_by_stopwatch<Model, Batch, T, Device>(options);
+  else return {};
 }
 
 } // namespace cairn
