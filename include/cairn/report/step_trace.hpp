@@ -131,9 +131,15 @@ template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std:
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using access = detail::replica_access;
   using plan = typename Trainer::plan;
-  static_assert(detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>,
-                "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
-                "cairn/device/device.hpp says");
+  constexpr bool tells_time = detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>;
+  static_assert(tells_time, "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                            "cairn/device/device.hpp says");
+  const auto& solved = access::options(train).schedule.plan;
+  const bool is_solved = solved.training.count > 0;
+  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
+      !predicted.empty() && predicted.size() != ops)
+    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
+                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;
@@ -153,13 +159,8 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   } here{train, watch};
   const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
-  const auto& solved = access::options(train).schedule.plan;
-  const bool is_solved = solved.training.count > 0;
-  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
-      !predicted.empty() && predicted.size() != ops)
-    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
-                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
-  const double loss = access::step(train, inputs, targets, watch);
+  double loss = 0;
+  if constexpr (tells_time) loss = access::step(train, inputs, targets, watch);
   whole.end = watch_type::now();
 
   const std::span<const std::size_t> live =
