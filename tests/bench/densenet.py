@@ -6,16 +6,18 @@ HEADING = "## DenseNet-BC-100: time against memory\n"
 STEPS = "--steps 3 --warmup 1"
 
 # The workload's modes, and what each does. The first of Cairn's and the quickest naive one of the peer's are compared.
-OURS = [("naive", "all bottlenecks stored"), ("efficient", "bottlenecks made again"),
+OURS = [("naive", "all bottlenecks stored"), ("first_block", "those of the first block made again"),
+        ("efficient", "bottlenecks made again"), ("within_140", "bottlenecks made again, budget<140_MiB>"),
         ("blocks", "all bottlenecks stored, every √n-th stage"),
         ("efficient_blocks", "bottlenecks made again, every √n-th stage")]
+RANKS = [(f"{mode} --world 2", mode, meaning) for mode, meaning in OURS if mode in ("naive", "efficient")]
 THEIRS = [("naive", "naive, channels first"), ("naive --channels-last", "naive, channels last"),
           ("efficient", "norms and concatenations made again"), ("layer", "whole layers made again")]
 
 
 def measure(tools, bench, peer, rounds, say):
     """Results by (program, mode), a list over the rounds. `tools` is compare.py; without a peer only Cairn is measured."""
-    programs = [("Cairn", [bench], OURS)] + ([("PyTorch", peer, THEIRS)] if peer else [])
+    programs = [("Cairn", [bench], OURS + [(mode, meaning) for mode, _, meaning in RANKS])] + ([("PyTorch", peer, THEIRS)] if peer else [])
     found = {}
     for round_ in range(rounds):
         for program, command, modes in programs:
@@ -56,4 +58,12 @@ def section(tools, found):
                          *((tools.number(predicted, 4), f"{step / predicted:.2f}") if predicted else ("-", "-"))])
     out.append(tools.table(["step", "ms", "live MiB", "over naive", "PyTorch / this", "predicted", "measured / predicted"],
                            rows))
+
+    def of_ranks(two, one, meaning):
+        step = tools.middle(tools.undisturbed(found["Cairn", two]), "step_ms")
+        alone = tools.middle(tools.undisturbed(found["Cairn", one]), "step_ms")
+        return f"{tools.number(step, 4)} ms with {meaning}, {step / alone:.2f} of one rank's"
+
+    out.append("A step of two ranks as threads of one process, each with a thread and 64 pictures of its own: "
+               + "; ".join(of_ranks(*r) for r in RANKS) + ".\n")
     return "\n".join(out)

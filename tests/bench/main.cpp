@@ -11,23 +11,24 @@
 namespace {
 
 int usage(const char* fault) {
-  std::fprintf(stderr,
-               "bench: %s\n"
-               "  machine                                  what a core reaches\n"
-               "  products                                 every form of a product, on cubes and the layers' sizes\n"
-               "  convolutions                             every part of convolutions, of layers that people know\n"
-               "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
-               "  mlp\n"
-               "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
-               "  densenet --mode naive|efficient|blocks|efficient_blocks\n"
-               "  vgg                                      VGG-11 on images of 32 x 32\n"
-               "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
-               "--bucket-mb 1|25\n"
-               "  ping --world N                           sums of few and of many bytes\n"
-               "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N --taken N\n"
-               "  ddp and ping: --communicator threads, or --communicator mpi under mpirun -np N\n"
-               "  and with all: --threads N --steps N --warmup N\n",
-               fault);
+  std::fprintf(
+      stderr,
+      "bench: %s\n"
+      "  machine                                  what a core reaches\n"
+      "  products                                 every form of a product, on cubes and the layers' sizes\n"
+      "  convolutions                             every part of convolutions, of layers that people know\n"
+      "  ffnet --num-hl 0 --hl-size 10 | --num-hl 3 --hl-size 100\n"
+      "  mlp\n"
+      "  chain --mode naive|sqrt|fused|fused_sqrt --depth 10|30|100|300\n"
+      "  densenet --mode naive|efficient, also with --world 2 on threads, or first_block|within_140|blocks|efficient_blocks\n"
+      "  vgg                                      VGG-11 on images of 32 x 32\n"
+      "  ddp --world N --mode overlapped --bucket-mb 0.0625|0.25|1|4|25, or --mode after_backward "
+      "--bucket-mb 1|25\n"
+      "  ping --world N                           sums of few and of many bytes\n"
+      "  predict --world N --mode M --bucket-mb N --step-ms N --update-ms N --latency-us N --gbytes N --taken N\n"
+      "  ddp and ping: --communicator threads, or --communicator mpi under mpirun -np N\n"
+      "  and with all: --threads N --steps N --warmup N\n",
+      fault);
   return 2;
 }
 

@@ -109,29 +109,34 @@ std::vector<double> slowest(Rank& rank, const std::vector<double>& own) {
   return out;
 }
 
-// Steps of a model whose ranks `group` joins; rank 0 prints.
-template <class Group>
-bool step_on_ranks(const request& asked, Group group) {
+// Steps of a model of ddp<> whose ranks `group` joins, each on samples of its own; rank 0 prints.
+template <class Model, std::size_t Batch, class Group>
+void step_on_ranks(const request& asked, Group& group, const figures& of_model, cairn::SGD optimizer) {
   using namespace cairn;
   using rank_type = typename Group::rank;
-  return with_buckets<timed<rank_type>>(asked, [&]<class Model>() {
-    group.run([&](rank_type& rank) {
-      figures own = describe_step<net_of_ranks, 128>(asked.mode.c_str(), 8);
-      timed<rank_type> comm(rank);
-      {
-        trainer<Model, CrossEntropyLoss, SGD, batch<128>> train{
-            comm, SGD{.learning_rate = 1e-2, .momentum = 0.9}, {.threads = asked.threads}};
-        run_steps<CrossEntropyLoss>(asked, train, 128, 1 + static_cast<std::uint64_t>(rank.rank()), own,
-                                    [&] { own.exposed.push_back(comm.take_waited()); });
-      }
-      own.exposed.erase(own.exposed.begin()); // of the warm-up
-      own.milliseconds = slowest(rank, own.milliseconds);
-      own.exposed = slowest(rank, own.exposed);
-      if (rank.rank() != 0) return;
-      request as_it_was = asked;
-      as_it_was.world = static_cast<std::size_t>(rank.size());
-      print(as_it_was, own);
-    });
+  group.run([&](rank_type& rank) {
+    figures own = of_model;
+    timed<rank_type> comm(rank);
+    {
+      trainer<Model, CrossEntropyLoss, SGD, batch<Batch>> train{comm, optimizer, {.threads = asked.threads}};
+      run_steps<CrossEntropyLoss>(asked, train, Batch, 1 + static_cast<std::uint64_t>(rank.rank()), own,
+                                  [&] { own.exposed.push_back(comm.take_waited()); });
+    }
+    own.exposed.erase(own.exposed.begin()); // of the warm-up
+    own.milliseconds = slowest(rank, own.milliseconds);
+    own.exposed = slowest(rank, own.exposed);
+    if (rank.rank() != 0) return;
+    request as_it_was = asked;
+    as_it_was.world = static_cast<std::size_t>(rank.size());
+    print(as_it_was, own);
+  });
+}
+// The same of the network above, in the buckets that were asked for.
+template <class Group>
+bool step_on_ranks(const request& asked, Group group) {
+  return with_buckets<timed<typename Group::rank>>(asked, [&]<class Model>() {
+    step_on_ranks<Model, 128>(asked, group, describe_step<net_of_ranks, 128>(asked.mode.c_str(), 8),
+                              {.learning_rate = 1e-2, .momentum = 0.9});
   });
 }
 
