@@ -61,10 +61,12 @@ build() {
     language=; if [[ $1 == examples/* ]]; then language="-x cu"; fi
     "$nvcc" $flags $language -c "$1" -o "$2" || { echo "$1: not built"; exit 1; }' _ 2>&1 | tee "$folder/build.log" || return
   say "nvcc links"
+  local libraries # the toolkit's, where programs do not always look for them
+  libraries=$(dirname "$(readlink -f "$nvcc")")/../lib64
   for program in "${programs[@]}" "${examples[@]}"; do
     local objects=()
     for source in ${sources[$program]}; do objects+=("$(object "$source")"); done
-    "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt || return
+    "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt -Xlinker "-rpath=$libraries" || return
   done
 }
 if [[ " $steps " == *" build "* ]]; then build || { echo "gpu.sh: it does not build; see $folder/build.log"; exit 1; }; fi
@@ -89,7 +91,7 @@ examples() {
   rm -f "$folder/examples.log"
   example depth --device cuda --depths 10,100,300 --steps 5 && example ffnet --device cuda --epochs 2 &&
     example mnist --device cuda --epochs 1 --samples 2048 --policy all --ranks 2 &&
-    example mnist --device cuda --epochs 1 --samples 2048 --ranks 1 --accumulate 2 || return
+    example mnist --device cuda --epochs 1 --samples 2048 --ranks 1 --accumulate 2 --policy sqrt_n --budget 700KiB,1.2MiB --costs measured || return
   weights=$(awk '/^policy  / { table = 1 } /^$/ { table = 0 } table && $NF ~ /^[0-9a-f]+$/ && length($NF) == 16 { print $NF }' "$folder/examples.log" | sort -u | wc -l)
   if [[ $weights != 1 ]]; then echo "expected mnist to end with the same weights each time, found $weights different ones"; return 1; fi
 }

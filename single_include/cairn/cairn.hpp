@@ -30116,7 +30116,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
     const auto here = device.staging(layout.size);
     fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
     upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
-    queue.finish();
+    finish_on_host(queue);
   };
   send(plan::inputs, inputs_at, inputs);
   send(plan::constants, constants_at, constants);
@@ -30136,7 +30136,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
     const std::size_t begin = watch.mark();
     for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
     const std::size_t end = watch.mark();
-    queue.finish();
+    finish_on_host(queue);
     return watch.nanoseconds(end) - watch.nanoseconds(begin);
   };
   constexpr std::size_t most_times = 1024;
